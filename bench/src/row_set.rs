@@ -4,6 +4,7 @@ use crate::contest::CoreRecord;
 use crate::experiments::{core, ranks, search, sim};
 use crate::measuring::Setting;
 use crate::selection::{Missing, Selection};
+use std::ops::ControlFlow;
 
 /// Rows that belong together. How much work each does, and what its peers are made with, the
 /// [`Setting`] says.
@@ -21,16 +22,20 @@ pub enum RowSet {
 
 impl RowSet {
     /// Measures the rows that are selected and tells each, before it starts by its name, and when
-    /// it is done; then what is missing.
+    /// it is done; then what is missing. It ends early when `tell` breaks: nobody listens any more.
     ///
     /// ```
     /// use motet_bench::measuring::{Effort, MeasuringConfig, Setting};
     /// use motet_bench::{RowSet, Selection};
+    /// use std::ops::ControlFlow;
     ///
     /// let config = MeasuringConfig { effort: Effort::Trial, ..MeasuringConfig::default() };
     /// let selection = Selection { rows: vec!["join of".into()], runs: None };
     /// let mut records = Vec::new();
-    /// RowSet::Core.measure(&Setting::new(config), &selection, |_| (), |outcome| records.extend(outcome));
+    /// RowSet::Core.measure(&Setting::new(config), &selection, |_| (), |outcome| {
+    ///     records.extend(outcome);
+    ///     ControlFlow::Continue(())
+    /// });
     /// assert!(records[0].ratios["two receives"] > 0.0);
     /// ```
     pub fn measure(
@@ -38,7 +43,7 @@ impl RowSet {
         setting: &Setting,
         selection: &Selection,
         mut begin: impl FnMut(&str),
-        mut tell: impl FnMut(Result<CoreRecord, Missing>),
+        mut tell: impl FnMut(Result<CoreRecord, Missing>) -> ControlFlow<()>,
     ) {
         let mut missing = Vec::new();
         let groups = match self {
@@ -53,10 +58,13 @@ impl RowSet {
                 let row = contest.row.clone();
                 begin(&row);
                 let runs = selection.runs.unwrap_or(runs);
-                tell(contest.run(runs).map_err(|reason| Missing { row, reason }));
+                let outcome = contest.run(runs).map_err(|reason| Missing { row, reason });
+                if tell(outcome).is_break() {
+                    return;
+                }
             }
         }
-        missing.into_iter().for_each(|absent| tell(Err(absent)));
+        let _ = missing.into_iter().try_for_each(|absent| tell(Err(absent)));
     }
 }
 

@@ -10,7 +10,15 @@ import numpy
 from motet._base import SKLEARN
 
 if SKLEARN:
-    from sklearn.utils.validation import _check_sample_weight, validate_data
+    try:
+        from sklearn.utils.validation import _check_sample_weight, validate_data
+    except ImportError:
+        import sklearn
+
+        raise ImportError(
+            "motet goes with scikit-learn 1.6 or newer, or without it, and there is "
+            f"{sklearn.__version__}: pip install --upgrade scikit-learn"
+        ) from None
 
 __all__ = [
     "centres",

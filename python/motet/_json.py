@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+import numpy
+
 __all__ = ["written"]
 
 # An integer of 64 bits has 19 digits or 20.
@@ -15,12 +17,22 @@ _LONG = re.compile(r"\d{19}")
 def written(value: Any) -> str:
     """Write JSON that is read as it was: services keep integers of 64 bits, and others as floats.
 
-    Raises `ValueError` for an integer that would lose digits, and for NaN and infinities.
+    Raises `ValueError` for an integer that would lose digits, and for NaN and infinities, and
+    `TypeError` for what JSON has not. A number of numpy is that number.
     """
-    text = json.dumps(value, allow_nan=False)
+    text = json.dumps(value, allow_nan=False, default=_plain)
     if _LONG.search(text):
         json.loads(text, parse_int=_kept)
     return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, numpy.generic):
+        number = value.item()
+        if isinstance(number, (bool, int, float)):
+            return number
+    write = ": write x.tolist()" if isinstance(value, numpy.ndarray) else ""
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable{write}")
 
 
 def _kept(digits: str) -> int:

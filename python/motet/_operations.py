@@ -33,9 +33,12 @@ def _changes(kind: type, name: str) -> bool | None:
     One that takes the place of an operation of a base class is what that is, unless it is marked.
     """
     for base in kind.__mro__:
-        changes = getattr(vars(base).get(name), "_motet_changes", None)
-        if changes is not None:
-            return bool(changes)
+        method = vars(base).get(name)
+        # A static method and a method of the class may be marked below and above.
+        for marked in (method, getattr(method, "__func__", None)):
+            changes = getattr(marked, "_motet_changes", None)
+            if changes is not None:
+                return bool(changes)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from os import PathLike
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy
 
 from motet import _motet
-from motet._base import TRACE, BaseEstimator, ClusterMixin
+from motet._base import TRACE, BaseEstimator, ClusterMixin, ConvergenceWarning
 from motet._callbacks import told
 from motet._choice import choice, most
 from motet._input import checked, square, squares, weights, wide
@@ -110,7 +111,7 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
             ranges={"t_min": ("0 or more, and finite", lambda x: 0 <= x < math.inf)},
         )
         X = checked(self, X, reset=True)
-        pairs = square(wide(X)) if self.metric == "precomputed" else squares(wide(X))
+        pairs = self._pairs(wide(X))
         sample_weight = weights(sample_weight, X)
         clusters = None
         if self.n_clusters is not None:
@@ -125,6 +126,13 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
                 self.cooling,
                 watched,
             )
+        if clusters is not None and len(found.sizes) < clusters:
+            warnings.warn(
+                f"there are {len(found.sizes)} clusters, fewer than n_clusters={clusters}: the "
+                "dissimilarities tell no more of them apart",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         self.choice_ = choice(len(found.sizes), reason)
         self._found = found
         self.labels_ = found.labels
@@ -136,6 +144,15 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
         self.trace_ = numpy.array(found.trace, dtype=TRACE)
         self.n_iter_ = max(1, int(self.trace_["iterations"].sum()))
         return self
+
+    def _pairs(self, X: numpy.ndarray) -> numpy.ndarray:
+        if self.metric == "precomputed":
+            return square(X)
+        with numpy.errstate(over="ignore"):
+            pairs = squares(X)
+        if not math.isfinite(pairs.max()):
+            raise ValueError("X has squared distances beyond all numbers: divide it by a large one")
+        return pairs
 
     def _results(self) -> Any:
         if not hasattr(self, "labels_"):

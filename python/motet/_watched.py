@@ -53,6 +53,10 @@ def kept(estimator: Any) -> tuple[str, str, float] | None:
         raise TypeError(
             f"checkpoint is {estimator.checkpoint!r}: it must be the path of a folder"
         ) from None
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise ValueError(
+            f"checkpoint is {folder!r}: it is a file, and must be the path of a folder"
+        )
     return folder, type(estimator).__name__, seconds
 
 

@@ -145,8 +145,10 @@ class DeterministicAnnealing(_Clusters):
 
     Attributes
     ----------
-    labels_, cluster_centers_, inertia_, n_iter_ :
+    labels_, cluster_centers_, inertia_ :
         As those of scikit-learn's KMeans. Centres are in ascending order of their first column.
+    n_iter_ : int
+        Passes over the rows, of all runs together.
     sizes_, masses_, spread_ : ndarray of shape (n_clusters,)
         Rows, share of the weight, and root of the mean squared distance from the centre.
     trace_ : structured ndarray

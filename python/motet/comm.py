@@ -16,11 +16,12 @@ a :class:`Comm` is a communicator of :mod:`motet.mpi4py`.
 from __future__ import annotations
 
 import atexit
+import inspect
 from collections.abc import Callable
 from typing import Any, Literal
 
 from motet import _clash, _ending, _motet
-from motet._parameters import whole
+from motet._parameters import called, whole
 from motet.mpi4py import _handles
 from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, UNDEFINED
 from motet.mpi4py._intracomm import Intracomm
@@ -168,6 +169,9 @@ class World:
         all processes, and is raised here; what one of another process has raised is a
         `MotetError` here. `SystemExit` is no exception: `sys.exit` ends the run, too.
         """
+        called("main", main)
+        if inspect.iscoroutinefunction(main):
+            raise TypeError("main is async, and a rank is a thread, which runs no loop: write def")
         try:
             return self._world.run(_of_world, main, args)
         except _motet.MotetError as error:

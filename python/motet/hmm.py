@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import numbers
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any
 
@@ -117,10 +118,12 @@ class _Markov(Shown, BaseEstimator):
 
     def aic(self, X: Any, lengths: Sequence[int] | None = None) -> float:
         """Give Akaike's information criterion of the sequences."""
+        fitted(self, "transmat_")
         return 2 * self._parameters() - 2 * self.score(X, lengths=lengths)
 
     def bic(self, X: Any, lengths: Sequence[int] | None = None) -> float:
         """Give the Bayesian information criterion of the sequences."""
+        fitted(self, "transmat_")
         rows = len(self._shown(X, reset=False))
         return float(self._parameters() * numpy.log(rows)) - 2 * self.score(X, lengths=lengths)
 
@@ -186,6 +189,8 @@ class _Markov(Shown, BaseEstimator):
 
 def _lengths(X: numpy.ndarray, second: Any, lengths: Sequence[int] | None) -> list[int]:
     """How many rows each sequence has; `second` may be those lengths, or a `y`."""
+    if isinstance(second, Iterator):
+        second = list(second)
     if lengths is None and second is not None:
         given = numpy.asarray(table(second))
         if given.dtype.kind in "iu" and (given > 0).all() and given.sum() == len(X):
@@ -197,10 +202,13 @@ def _lengths(X: numpy.ndarray, second: Any, lengths: Sequence[int] | None) -> li
             raise ValueError(f"the lengths {told}, and there are {len(X)} rows")
     if lengths is None:
         return [len(X)]
-    broken = [length for length in lengths if length != int(length)]
-    if broken:
-        raise ValueError(f"lengths hold {broken[0]}: they are whole numbers of rows")
-    lengths = [int(length) for length in lengths]
+    if isinstance(lengths, str) or not isinstance(lengths, Iterable):
+        raise TypeError(f"lengths is {lengths!r}: it must be a list of whole numbers")
+    asked: list[Any] = list(lengths)
+    for length in asked:
+        if not isinstance(length, numbers.Real) or not length % 1 == 0:
+            raise ValueError(f"lengths hold {length}: they are whole numbers of rows")
+    lengths = [int(length) for length in asked]
     if any(length < 1 for length in lengths):
         raise ValueError(f"lengths hold {min(lengths)}: a sequence has at least one row")
     if sum(lengths) != len(X):

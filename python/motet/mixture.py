@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from os import PathLike
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy
 
 from motet import _motet
-from motet._base import BaseEstimator, DensityMixin, fitted
+from motet._base import BaseEstimator, ConvergenceWarning, DensityMixin, fitted
 from motet._callbacks import told
 from motet._input import checked, wide
 from motet._parameters import check, of_rows, randoms, seed, whole
@@ -123,6 +124,13 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         self.lower_bound_ = found.log_likelihood
         self._bic, self._aic = found.bic, found.aic
         self._factor()
+        if not self.converged_:
+            warnings.warn(
+                f"the mixture has not converged in max_iter={self.max_iter} steps: give it more, "
+                "or a larger tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _found(self, X: numpy.ndarray) -> Any:
@@ -146,7 +154,10 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
             ) from None
 
     def _factor(self) -> None:
-        """Keep what probabilities are computed by: inverses of the roots of the covariances."""
+        """Keep what probabilities are computed by: inverses of the roots of the covariances.
+
+        Of each component a matrix, or a row where the columns do not vary together.
+        """
         components, columns = self.means_.shape
         kind, covariances = self._kind, self.covariances_
         if kind in ("full", "tied"):
@@ -155,8 +166,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
             self._inverses = numpy.broadcast_to(inverses, (components, columns, columns))
         else:
             variances = covariances if kind == "diag" else covariances[:, None]
-            scales = numpy.broadcast_to(1.0 / numpy.sqrt(variances), (components, columns))
-            self._inverses = numpy.stack([numpy.diag(row) for row in scales])
+            self._inverses = numpy.broadcast_to(1.0 / numpy.sqrt(variances), (components, columns))
 
     @property
     def precisions_cholesky_(self) -> numpy.ndarray:
@@ -166,8 +176,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
             return numpy.swapaxes(self._inverses, 1, 2).copy()
         if self._kind == "tied":
             return self._inverses[0].T.copy()
-        scales = numpy.diagonal(self._inverses, axis1=1, axis2=2)
-        return scales.copy() if self._kind == "diag" else scales[:, 0].copy()
+        return self._inverses.copy() if self._kind == "diag" else self._inverses[:, 0].copy()
 
     @property
     def precisions_(self) -> numpy.ndarray:
@@ -187,9 +196,11 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         draws = randoms(self.random_state)
         counts = draws.multinomial(n_samples, self.weights_ / self.weights_.sum())
         labels = numpy.repeat(numpy.arange(len(counts)), counts)
-        away = draws.standard_normal((n_samples, self.means_.shape[1]))
-        roots = numpy.linalg.inv(self._inverses)
-        rows = self.means_[labels] + numpy.einsum("nij,nj->ni", roots[labels], away)
+        rows = draws.standard_normal((n_samples, self.means_.shape[1]))
+        parts = numpy.split(rows, numpy.cumsum(counts)[:-1])
+        for own, mean, inverse in zip(parts, self.means_, self._inverses, strict=True):
+            away = own / inverse if inverse.ndim == 1 else numpy.linalg.solve(inverse, own.T).T
+            own[:] = mean + away
         return rows, labels
 
     def _log_joint(self, X: Any) -> numpy.ndarray:
@@ -197,8 +208,9 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         X = wide(checked(self, X, reset=False))
         logs = numpy.empty((len(X), len(self.means_)))
         for place, (mean, inverse) in enumerate(zip(self.means_, self._inverses, strict=True)):
-            away = (X - mean) @ inverse.T
-            scale = numpy.log(numpy.abs(numpy.diag(inverse))).sum()
+            is_row = inverse.ndim == 1
+            away = (X - mean) * inverse if is_row else (X - mean) @ inverse.T
+            scale = numpy.log(numpy.abs(inverse if is_row else numpy.diag(inverse))).sum()
             constant = scale - 0.5 * X.shape[1] * numpy.log(2 * numpy.pi)
             logs[:, place] = constant - 0.5 * numpy.einsum("ij,ij->i", away, away)
         return logs + numpy.log(self.weights_)

@@ -29,14 +29,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from motet import _motet
 from motet._awaiting import Wait
 from motet._closing import closed_at_exit
 from motet._motet import Closed
 from motet._parameters import called, whole
+from motet._port import Part, Port, PortSet, inner
 
 __all__ = [
     "Activation",
@@ -57,141 +58,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-
-class Part(Generic[T]):
-    """What a join takes of a port: made by `port.times(2)`, `port.when(guard)`."""
-
-    def __init__(
-        self, port: Port[T], count: int | None = None, guard: Callable[[T], Any] | None = None
-    ) -> None:
-        if count is not None:
-            count = whole("count", count, 1)
-        if guard is not None:
-            called("guard", guard)
-        self._port, self._guard = port, guard
-        self._part = _motet.Part(port._port, count, guard)
-
-    def times(self, count: int) -> Part[T]:
-        """Take so many items at a time, as a list."""
-        return Part(self._port, count, self._guard)
-
-
-class Port(Generic[T]):
-    """Takes items from anyone and keeps each until a receiver takes it.
-
-    >>> port = Port()
-    >>> port.post(10)
-    >>> port.post(20)
-    >>> len(port), port.test(), port.test(), port.test()
-    (2, 10, 20, None)
-    """
-
-    __slots__ = ("__weakref__", "_port")
-
-    def __init__(self) -> None:
-        self._port = _motet.Port()
-
-    @classmethod
-    def _of(cls, port: _motet.Port) -> Port[T]:
-        made = cls.__new__(cls)
-        made._port = port
-        return made
-
-    def __repr__(self) -> str:
-        closed = ", closed" if self.is_closed else ""
-        return f"<Port {self._port.id()}: {len(self)} items{closed}>"
-
-    def __len__(self) -> int:
-        return self._port.item_count()
-
-    def __bool__(self) -> bool:
-        return True
-
-    def post(self, item: T) -> None:
-        """Post an item; never waits. Raises `Closed` when the port is closed."""
-        self._port.post(item)
-
-    def test(self, default: Any = None) -> T | Any:
-        """Take the oldest item, or give the default when there is none."""
-        came = self._port.test()
-        return default if came is None else came[0]
-
-    async def get(self) -> T:
-        """Wait for an item and take it, on a loop of asyncio or in an `async` handler.
-
-        Raises `Closed` when the port is closed and empty. A wait that is cancelled takes nothing.
-        """
-        return await Wait(self._port.taking())
-
-    def get_blocking(self, timeout: float | None = None) -> T:
-        """Block the thread until there is an item, and take it.
-
-        Raises `TimeoutError` when so many seconds have passed, `Closed` when the port is closed and
-        empty, and `MotetError` on a thread of a dispatcher: a handler that waits is `async` there.
-        """
-        return self._port.taking().block(timeout)
-
-    async def __aiter__(self) -> AsyncIterator[T]:
-        while True:
-            try:
-                item = await self.get()
-            except Closed:
-                return
-            yield item
-
-    def close(self) -> None:
-        """Take nothing more; what is there may still be taken."""
-        self._port.close()
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the port has been closed."""
-        return self._port.is_closed()
-
-    def times(self, count: int) -> Part[T]:
-        """Make a part of a join that takes so many items at a time, as a list."""
-        return Part(self, count)
-
-    def when(self, guard: Callable[[T], Any]) -> Part[T]:
-        """Make a part of a join that takes the oldest item that the guard wants.
-
-        The guard runs on the poster's thread and must not use ports.
-        """
-        return Part(self, None, guard)
-
-
-class PortSet:
-    """Items of several types, addressed by type: each goes to the port of its type.
-
-    >>> both = PortSet(int, str)
-    >>> both.post(7)
-    >>> both.post("seven")
-    >>> both[int].test(), both[str].test()
-    (7, 'seven')
-    """
-
-    def __init__(self, *types: type) -> None:
-        if not types or len(set(types)) < len(types):
-            raise ValueError("a set has at least one type, and none twice")
-        self._ports: dict[type, Port[Any]] = {kind: Port() for kind in types}
-
-    def __getitem__(self, kind: type) -> Port[Any]:
-        return self._ports[kind]
-
-    def __iter__(self) -> Any:
-        return iter(self._ports.values())
-
-    def __len__(self) -> int:
-        return len(self._ports)
-
-    def post(self, item: Any) -> None:
-        """Post to the port of the item's type, else of its nearest base type that has one."""
-        for kind in type(item).__mro__:
-            if kind in self._ports:
-                return self._ports[kind].post(item)
-        known = ", ".join(kind.__name__ for kind in self._ports)
-        raise TypeError(f"no port takes a {type(item).__name__}; there are ports for {known}")
 
 
 class Activation:
@@ -223,7 +89,8 @@ class Arbiter:
 
     def activate(self, queue: DispatcherQueue) -> Activation:
         """Put it to work; its handlers run on the queue's dispatcher."""
-        return Activation(self._arbiter.activate(queue._queue))
+        said = ": write dispatcher.queue()" if isinstance(queue, Dispatcher) else ""
+        return Activation(self._arbiter.activate(inner(queue, DispatcherQueue, "_queue", said)))
 
 
 def receive(
@@ -240,7 +107,7 @@ def receive(
         called("when", when)
     if at_most is not None:
         at_most = whole("at_most", at_most, 1)
-    return Arbiter(_motet.receive(port._port, handler, once, at_most, when))
+    return Arbiter(_motet.receive(_of_port(port), handler, once, at_most, when))
 
 
 def receive_several(
@@ -254,7 +121,7 @@ def receive_several(
     """Handle `count` items of a port at a time; after so many seconds, what is there."""
     called("handler", handler)
     count = whole("count", count, 1)
-    return Arbiter(_motet.several(port._port, count, handler, once, or_after))
+    return Arbiter(_motet.several(_of_port(port), count, handler, once, or_after))
 
 
 def join(
@@ -268,6 +135,8 @@ def join(
     The handler gets an argument for each part, a list for `port.times(n)`.
     """
     called("handler", handler)
+    if isinstance(parts, (Port, Part)):
+        raise TypeError("a join takes its ports in a list: write join([port, other], handler)")
     made = [part if isinstance(part, Part) else Part(part) for part in parts]
     return Arbiter(_motet.join([part._part for part in made], handler, once))
 
@@ -291,7 +160,7 @@ def choice(*branches: Arbiter) -> Arbiter:
     ...     said.get_blocking(timeout=10)
     'too late'
     """
-    return Arbiter(_motet.choice([branch._arbiter for branch in branches]))
+    return Arbiter(_motet.choice(_arbiters(branches, ": write choice(*branches)")))
 
 
 def interleave(
@@ -301,10 +170,23 @@ def interleave(
     teardown: Iterable[Arbiter] = (),
 ) -> Arbiter:
     """Run handlers in groups: concurrent ones together, exclusive ones alone, one teardown last."""
-    groups = [
-        [arbiter._arbiter for arbiter in group] for group in (concurrent, exclusive, teardown)
+    groups = {"concurrent": concurrent, "exclusive": exclusive, "teardown": teardown}
+    for name, group in groups.items():
+        if isinstance(group, Arbiter):
+            raise TypeError(f"{name} is a list of arbiters: write {name}=[arbiter]")
+    return Arbiter(_motet.interleave(*(_arbiters(group, "") for group in groups.values())))
+
+
+def _of_port(port: Any) -> _motet.Port:
+    parts = ": only a join takes parts, a receive has at_most and when"
+    return inner(port, Port, "_port", parts if isinstance(port, Part) else "")
+
+
+def _arbiters(given: Iterable[Any], said: str) -> list[_motet.Arbiter]:
+    return [
+        inner(one, Arbiter, "_arbiter", said if isinstance(one, (list, tuple)) else "")
+        for one in given
     ]
-    return Arbiter(_motet.interleave(*groups))
 
 
 class DispatcherQueue:

@@ -135,7 +135,8 @@ def _answer(came: tuple[bool, str]) -> Any:
 class Call:
     """A call that is on its way: await it, or block the thread for it, once.
 
-    One that nobody waits for may not be carried out, and warns.
+    One that nobody waits for may not be carried out, and warns. `asyncio.gather`, `wait_for` and
+    `ensure_future` take calls; `create_task` and `TaskGroup` take coroutines alone.
     """
 
     def __init__(self, waiting: _motet.Waiting, read: Callable[[Any], Any]) -> None:
@@ -163,7 +164,8 @@ def _as_it_is(answer: Any) -> Any:
 class Service:
     """A service of another node; its operations are methods: `till.deposit(40)`.
 
-    The body of an operation is one argument, or fields by their names.
+    The body of an operation is one argument, or fields by their names. An operation with the name
+    of something else here, as `path`, is called by `call("path")`.
     """
 
     def __init__(self, peer: _motet.Peer, path: str) -> None:
@@ -222,7 +224,10 @@ class Service:
         return self._call("get", read=lambda came: Snapshot(came["state"], came["version"]))
 
     def lookup(self) -> Call:
-        """Lookup: what the service is, and its operations."""
+        """Lookup: what the service is, and its operations.
+
+        Those of a class of Python are not listed: the fault of a call by another name names them.
+        """
         return self._call("lookup")
 
     def replace(self, state: Any) -> Call:

@@ -49,7 +49,7 @@ impl WantedClusters {
 /// A method with its data.
 pub(crate) trait AnnealedMethod: Sync {
     /// What a rank finds.
-    type Part: Send;
+    type Part: Send + 'static;
 
     /// How many clusters, up to so many, the data speak for.
     async fn choose(

@@ -2,9 +2,10 @@
 
 use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
-use crate::handlers::{handle, raised};
+use crate::handlers::{Item, handle, raised};
 use crate::ports::{Outside, Port};
-use crate::waiting::{PendingObject, blocked, in_no_task};
+use crate::stuck::without_places;
+use crate::waiting::{PendingObject, blocked, in_no_handler};
 use motet::{
     DispatcherConfig, DispatcherQueue, Exception, ExecutionPolicy, FromHandler, QueueConfig,
 };
@@ -12,6 +13,7 @@ use motet_sync::{Arc, Mutex, thread};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::any::type_name;
 use std::mem;
 use std::pin::pin;
 use std::time::Duration;
@@ -101,7 +103,7 @@ impl Dispatcher {
     #[pyo3(signature = (seconds=None))]
     fn wait_idle(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         let inner = self.open()?;
-        in_no_task(
+        in_no_handler(
             "Dispatcher.wait_idle waits for the handlers, and this is one: call it on another thread",
         )?;
         let ended = motet::Port::new();
@@ -117,7 +119,7 @@ impl Dispatcher {
             // What the other process has made is its own.
             return Ok(());
         }
-        in_no_task(
+        in_no_handler(
             "Dispatcher.close waits for the handlers, and this is one: call it on another thread",
         )?;
         let (ended, inner) = self.shut();
@@ -130,7 +132,10 @@ impl Dispatcher {
     /// Who waits for what.
     fn why(&self, py: Python<'_>) -> PyResult<String> {
         let inner = self.open()?;
-        Ok(py.detach(move || inner.waiting().to_string()))
+        let told = py.detach(move || inner.waiting().to_string());
+        // Places in the extension and its types tell a user of Python nothing.
+        let told = without_places(&told).replace(type_name::<Item>(), "objects");
+        Ok(told.replace(",\n", "\n"))
     }
 }
 

@@ -19,8 +19,8 @@ use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::PyDict;
 use std::any::Any;
-use std::fmt;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -34,6 +34,11 @@ enum FitNews {
 type AnyFit = Box<dyn FnOnce(&FitRanks, &Control<'_>) -> AnyFound + Send>;
 
 type AnyFound = Result<Box<dyn Any + Send>, RunError<MiningError>>;
+
+/// What a rank of such a fit does, and finds.
+type AnyRun<'a> = Pin<Box<dyn Future<Output = Result<RankPart, MiningError>> + 'a>>;
+
+type RankPart = Box<dyn Any + Send>;
 
 /// The result of a fit, and the profile of its run if there is one.
 type Ended = (AnyFound, OnceLock<comm::Profile>);
@@ -118,11 +123,28 @@ impl FitRanks {
     }
 
     /// As [`World::run`].
-    pub(crate) fn run<R: Send, E: Send + fmt::Display>(
+    pub(crate) fn run<R: Send + 'static>(
         &self,
-        body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
-    ) -> Result<Vec<R>, RunError<E>> {
-        let outcome = self.world.run_outcome(body)?;
+        body: impl AsyncFn(Communicator) -> Result<R, MiningError> + Sync,
+    ) -> Result<Vec<R>, RunError<MiningError>> {
+        let body = &body;
+        let any = |comm| -> AnyRun<'_> {
+            Box::pin(async move {
+                let part = body(comm).await?;
+                Ok(Box::new(part) as RankPart)
+            })
+        };
+        let parts = self.run_any(&any)?.into_iter();
+        let part = |part: RankPart| *part.downcast().expect("the part is that of `body`");
+        Ok(parts.map(part).collect())
+    }
+
+    /// As [`FitRanks::run`], whatever the type of a part.
+    fn run_any<'a>(
+        &self,
+        body: &(dyn Fn(Communicator) -> AnyRun<'a> + Sync),
+    ) -> Result<Vec<RankPart>, RunError<MiningError>> {
+        let outcome = self.world.run_outcome(async |comm| body(comm).await)?;
         if let Some(profile) = outcome.profile {
             // A fit runs once; of several runs the first would be told.
             let _ = self.profile.set(profile);
@@ -279,5 +301,6 @@ fn heard(py: Python<'_>, callback: &Py<PyAny>, now: &Progress) -> PyResult<bool>
     told.set_item("free_energy", now.free_energy)?;
     told.set_item("done", now.done)?;
     let answer = callback.call1(py, (told,))?;
-    Ok(answer.is_none(py) || answer.is_truthy(py)?)
+    // `False` and that of numpy; what else is empty or 0 says nothing.
+    Ok(answer.extract::<bool>(py).unwrap_or(true))
 }

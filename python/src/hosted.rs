@@ -4,9 +4,8 @@ use crate::contract::{Operations, ServiceMessage, ServingObject, Written, find, 
 use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
 use crate::handlers::{Handler, Item, call};
-use crate::mpi_world::is_rank;
 use crate::service::body;
-use crate::waiting::{blocked, in_no_task, seen};
+use crate::waiting::{blocked, in_no_handler, seen};
 use motet::{Dispatcher, Port, wait_blocking};
 use motet_http::{Config, Server};
 use motet_service::{
@@ -287,13 +286,10 @@ impl Node {
             // What the other process has made is its own.
             return Ok(());
         }
-        // The thread of a rank is its own, and may be blocked.
-        if !is_rank() {
-            in_no_task(
-                "Node.close waits for the operations, and this is one, or a handler: call it on \
-                 another thread",
-            )?;
-        }
+        in_no_handler(
+            "Node.close waits for the operations, and this is one, or a handler: call it on \
+             another thread",
+        )?;
         let running = self.running.lock().take();
         if let Some(running) = running {
             self.begin_end(running)?;

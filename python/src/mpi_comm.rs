@@ -2,7 +2,7 @@
 
 use crate::given::CallResult;
 use crate::mpi_collectives::MpiCollectives;
-use crate::mpi_data::{CallBytes, source, tags};
+use crate::mpi_data::{CallBytes, in_use, source, tags};
 use crate::mpi_group::MpiGroup;
 use crate::mpi_handle::CommHandle;
 use crate::own::{OWN, RankCommunicator, WaitFailure, poll, sends_wait};
@@ -10,7 +10,7 @@ use crate::started::mpi_error;
 use crate::typed::{with_bytes, with_bytes_mut};
 use motet::CommError;
 use motet::comm::Dest;
-use numpy::PyReadwriteArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -169,10 +169,11 @@ impl MpiComm {
     fn recv_into(
         &self,
         py: Python<'_>,
-        mut room: PyReadwriteArray1<'_, u8>,
+        room: &Bound<'_, PyArray1<u8>>,
         from: Option<usize>,
         tag: Option<u32>,
     ) -> PyResult<(usize, usize, u32)> {
+        let mut room = room.try_readwrite().map_err(in_use)?;
         let room = room.as_slice_mut()?;
         self.0.wait(py, async |comm| {
             let (length, status) = comm.recv_into(room, source(from), tags(tag)).await?;

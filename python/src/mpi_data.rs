@@ -3,17 +3,41 @@
 use crate::combine::{ByteOperator, kernel};
 use crate::given::Raised;
 use motet::comm::{Source, TagMatch};
-use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyValueError;
+use numpy::{BorrowError, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use std::rc::Rc;
 
 /// Bytes that a call takes: an object of Python, or an array of them.
-#[derive(FromPyObject)]
 pub(crate) enum CallBytes<'py> {
     Bytes(PyBackedBytes),
     Array(PyReadonlyArray1<'py, u8>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for CallBytes<'py> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if !given.is_instance_of::<PyBytes>()
+            && let Ok(array) = given.cast::<PyArray1<u8>>()
+        {
+            return Ok(CallBytes::Array(array.try_readonly().map_err(in_use)?));
+        }
+        Ok(CallBytes::Bytes(given.extract::<PyBackedBytes>()?))
+    }
+}
+
+/// What is raised where an array cannot be used.
+pub(crate) fn in_use(error: BorrowError) -> PyErr {
+    if !matches!(error, BorrowError::AlreadyBorrowed) {
+        return PyErr::from(error);
+    }
+    PyBufferError::new_err(
+        "the array is in use by a call of another rank: ranks of one process share what a module \
+         has, so make the arrays of a rank in the function that it runs",
+    )
 }
 
 impl CallBytes<'_> {

@@ -20,10 +20,10 @@ pub(crate) fn keep(started: BegunCall) -> PyResult<MpiRequest> {
             .as_mut()
             .ok_or(WaitFailure::Elsewhere)
             .map_err(PyErr::from)?;
-        let free = own.started.iter().position(Option::is_none);
-        let place = free.unwrap_or(own.started.len());
-        match free {
-            Some(_) => own.started[place] = Some(started),
+        // A place that is empty for a moment is not unused: its request puts the call back.
+        let place = own.unused.pop().unwrap_or(own.started.len());
+        match own.started.get_mut(place) {
+            Some(room) => *room = Some(started),
             None => own.started.push(Some(started)),
         }
         Ok(MpiRequest {
@@ -34,12 +34,7 @@ pub(crate) fn keep(started: BegunCall) -> PyResult<MpiRequest> {
 }
 
 impl MpiRequest {
-    /// Whether this is the thread of its rank.
-    fn is_here(&self) -> bool {
-        OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.number == self.owner))
-    }
-
-    /// Takes the call off its place.
+    /// Takes the call off its place, which stays that of this request.
     fn take(&self) -> PyResult<BegunCall> {
         let taken = OWN.with_borrow_mut(|own| {
             let own = own.as_mut().filter(|own| own.number == self.owner)?;
@@ -47,10 +42,24 @@ impl MpiRequest {
         });
         taken.ok_or_else(|| mpi_error(WaitFailure::Elsewhere))
     }
+
+    /// Gives the place to others.
+    fn give_back(&self) {
+        OWN.with_borrow_mut(|own| {
+            if let Some(own) = own {
+                own.unused.push(self.place);
+            }
+        });
+    }
 }
 
 #[pymethods]
 impl MpiRequest {
+    /// Whether this is the thread of its rank.
+    fn is_here(&self) -> bool {
+        OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.number == self.owner))
+    }
+
     /// Raises an error on another thread than that of its rank.
     fn check(&self) -> PyResult<()> {
         match self.is_here() {
@@ -64,7 +73,10 @@ impl MpiRequest {
         end_left();
         let mut started = self.take()?;
         match started.look() {
-            Some(outcome) => Ok(Some((outcome?.object(py)?,))),
+            Some(outcome) => {
+                self.give_back();
+                Ok(Some((outcome?.object(py)?,)))
+            }
             None => {
                 put_back(self.place, started);
                 Ok(None)
@@ -74,13 +86,16 @@ impl MpiRequest {
 
     /// Waits; what it has ended with.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.take()?.wait(py)?.object(py)
+        let started = self.take()?;
+        self.give_back();
+        started.wait(py)?.object(py)
     }
 
     /// Waits no more: `finish` is called with what it has ended with, in a later call of this rank
     /// that waits or tests. Raises an error on another thread than that of its rank.
     fn leave(&self, finish: Py<PyAny>) -> PyResult<()> {
         let started = self.take()?;
+        self.give_back();
         OWN.with_borrow_mut(|own| {
             if let Some(own) = own {
                 own.left.push((started, finish));
@@ -101,7 +116,10 @@ impl MpiRequest {
                 put_back(self.place, BegunCall::ended_as(outcome));
                 Ok(false)
             }
-            None => Ok(true),
+            None => {
+                self.give_back();
+                Ok(true)
+            }
         }
     }
 

@@ -50,8 +50,9 @@ pub(crate) struct Own {
     pub(crate) communicators: Vec<Option<Rc<RankCommunicator>>>,
     /// The communicator of this rank alone, made when it is first asked for.
     pub(crate) alone: Option<Entered>,
-    /// What has been started and has not ended, by its place.
+    /// What has been started and has not ended, by its place; and places that nothing has.
     pub(crate) started: Vec<Option<BegunCall>>,
+    pub(crate) unused: Vec<usize>,
     /// What nobody waits for any more, and whom to tell what it has ended with.
     pub(crate) left: Vec<(BegunCall, Py<PyAny>)>,
     /// Windows and files that are open, by their places.
@@ -73,6 +74,7 @@ impl Own {
             communicators: vec![Some(Rc::new(world))],
             alone: None,
             started: Vec::new(),
+            unused: Vec::new(),
             left: Vec::new(),
             windows: Vec::new(),
             files: Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::given::{BegunCall, CallResult};
 use crate::own::{OWN, WaitFailure, poll};
+use crate::stuck::without_places;
 use motet::CommError;
 use motet::dispatch::eagerly;
 use motet_sync::thread_local;
@@ -98,7 +99,7 @@ pub(crate) fn set_mpi_exception(py: Python<'_>, class: Py<PyAny>) {
 /// What a call of MPI raises.
 pub(crate) fn mpi_error(fault: WaitFailure) -> PyErr {
     let (class, said) = match fault {
-        WaitFailure::Comm(error) => (class(&error), error.to_string()),
+        WaitFailure::Comm(error) => (class(&error), said(&error)),
         WaitFailure::Mpi(class, said) => (class, said),
         other => return PyErr::from(other),
     };
@@ -109,6 +110,16 @@ pub(crate) fn mpi_error(fault: WaitFailure) -> PyErr {
             Err(error) => error,
         },
     })
+}
+
+/// What is wrong, in the words of Python. All messages are of bytes here.
+fn said(error: &CommError) -> String {
+    let told = error.to_string();
+    match error {
+        CommError::Truncated { .. } => told.replacen("elements", "bytes", 1),
+        CommError::Full { .. } => told.replace("SendOverflow::Wait", "limit(…, overflow=\"wait\")"),
+        _ => without_places(&told),
+    }
 }
 
 /// The name of the error class of MPI.

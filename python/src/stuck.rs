@@ -149,7 +149,7 @@ fn is_stuck(graph: &WaitGraph, least: Duration) -> bool {
 }
 
 /// The text without places in the source of the extension, which tell a user of Python nothing.
-fn without_places(text: &str) -> String {
+pub(crate) fn without_places(text: &str) -> String {
     const AT: &str = " at ";
     let mut parts = text.split(AT);
     let mut kept = parts.next().unwrap_or_default().to_owned();
@@ -184,6 +184,17 @@ fn place_of(py: Python<'_>, ident: u64) -> Option<String> {
     };
     // A thread that has just ended has no line.
     place().ok().flatten()
+}
+
+/// Has the ranks of this process raise an exception of the type of `error` at their next step of
+/// Python: those that compute look for nothing else.
+pub(crate) fn interrupt(py: Python<'_>, ranks: &RankThreads, error: &PyErr) -> PyResult<()> {
+    // Outside the lock: a rank that begins has the interpreter and wants it.
+    let threads = ranks.threads.lock().clone();
+    let idents: Vec<u64> = threads.into_iter().map(|(_, ident)| ident).collect();
+    let module = py.import("motet._interrupt")?;
+    module.call_method1("interrupt", (idents, error.get_type(py)))?;
+    Ok(())
 }
 
 impl WaitingRank {

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::errors::MotetError;
+use crate::own::{OWN, end_reason};
 use motet::{BlockingError, Port, wait_blocking_for};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::JoinHandle;
@@ -111,6 +112,18 @@ pub(crate) fn in_no_task(advice: &'static str) -> PyResult<()> {
     }
 }
 
+/// As [`in_no_task`], but a rank may wait: its thread is its own.
+pub(crate) fn in_no_handler(advice: &'static str) -> PyResult<()> {
+    match is_of_rank() {
+        true => Ok(()),
+        false => in_no_task(advice),
+    }
+}
+
+fn is_of_rank() -> bool {
+    OWN.with_borrow(Option::is_some)
+}
+
 /// What `thread` tells next, or nothing when it is time to look for signals. Also on a thread that
 /// runs a task: `thread` waits for no task of it.
 ///
@@ -146,7 +159,8 @@ pub(crate) fn seen<T: Copy + Send + 'static>(py: Python<'_>, port: &Port<T>) -> 
     }
 }
 
-/// Blocks the thread until `future` has ended, so many seconds at most. Signals are looked for.
+/// Blocks the thread until `future` has ended, so many seconds at most. Signals are looked for, and
+/// on the thread of a rank whether its run goes on.
 ///
 /// # Errors
 /// `TimeoutError`, `KeyboardInterrupt`, and an error on a thread of a dispatcher.
@@ -165,15 +179,25 @@ pub(crate) fn blocked<T: Send>(
         }
         None => None,
     };
+    let is_rank = is_of_rank();
     loop {
         let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
         let slice = left.map_or(LOOK, |left| left.min(LOOK));
-        match py.detach(|| wait_blocking_for(future.as_mut(), slice)) {
+        let waited = py.detach(|| match is_rank {
+            true => block_on_for(future.as_mut(), slice).ok_or(BlockingError::Elapsed),
+            false => wait_blocking_for(future.as_mut(), slice),
+        });
+        match waited {
             Ok(given) => return Ok(given),
             Err(BlockingError::Elapsed) if left.is_some_and(|left| left <= LOOK) => {
                 return Err(PyTimeoutError::new_err("the time is over"));
             }
-            Err(BlockingError::Elapsed) => py.check_signals()?,
+            Err(BlockingError::Elapsed) => {
+                py.check_signals()?;
+                if let Some(reason) = end_reason() {
+                    return Err(PyErr::from(reason));
+                }
+            }
             Err(error) => return Err(MotetError::new_err(error.to_string())),
         }
     }

@@ -230,6 +230,10 @@ fn heard(
         if let Err(error) = py.check_signals() {
             // Relaxed, here and below: nothing else hangs on it.
             run.stopped.store(true, Ordering::Relaxed);
+            if let Err(fault) = stuck::interrupt(py, &run.threads, &error) {
+                // The ranks that wait end all the same.
+                fault.write_unraisable(py, None);
+            }
             interrupted = Some(error);
         }
         let told = check.as_mut().and_then(|it| it.look(py, &run.threads));

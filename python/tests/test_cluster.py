@@ -224,3 +224,21 @@ def test_sem_g458_dissimilarities_suffice(groups):
     ]:
         with pytest.raises(ValueError, match=words):
             wrong.fit(groups)
+
+
+def test_fewer_clusters_of_pairs_than_were_asked_for_are_told():
+    rows = numpy.repeat([[0.0, 0.0], [1.0, 1.0]], [5, 4], axis=0)
+    with pytest.warns(UserWarning, match="there are 2 clusters, fewer than n_clusters=3"):
+        assert PairwiseAnnealing(3).fit(rows).sizes_.tolist() == [5, 4]
+    with pytest.warns(UserWarning, match="there are 1 clusters, fewer than n_clusters=2"):
+        PairwiseAnnealing(2, metric="precomputed").fit(numpy.zeros((3, 3)))
+    with pytest.raises(ValueError, match="X has squared distances beyond all numbers"):
+        PairwiseAnnealing(2).fit(rows * 1e200)
+
+
+def test_sem_g444_false_alone_stops_a_fit(groups):
+    for goes_on in (None, 0, "", [], numpy.zeros(2), numpy.True_):
+        KMeans(3, callback=lambda _, answer=goes_on: answer).fit(groups)
+    for stops in (False, numpy.False_):
+        with pytest.raises(motet.Cancelled):
+            KMeans(3, callback=lambda _, answer=stops: answer).fit(groups)

@@ -213,7 +213,7 @@ def test_sem_g501_a_rank_sends_no_more_than_its_limit():
         if comm.rank == 0:
             for sent in range(3):
                 comm.send(sent, dest=1)
-            with pytest.raises(MPI.Exception, match="3 messages"):
+            with pytest.raises(MPI.Exception, match=r'3 messages.*limit\(…, overflow="wait"\)'):
                 comm.send(3, dest=1)
         comm.barrier()
         came = [comm.recv(source=0) for _ in range(3)] if comm.rank else None
@@ -287,3 +287,42 @@ def test_sem_g501_what_does_not_wait_for_room_is_sent_at_once():
     world = World.threads(2).limit(1, overflow="wait")
     assert world.run(exchanges) == ["first", "first"]
     assert world.run(in_order) == [None, [0, 1, 2]]
+
+
+COMPUTES = """
+import os, signal, threading
+from motet.comm import World
+
+begun = threading.Barrier(3)
+
+def main(comm):
+    begun.wait(60)
+    if comm.rank == 0:
+        comm.recv(source=1)
+    if comm.rank == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        pass
+
+for turn in range(2):
+    try:
+        World.threads(3).run(main)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_sem_g449_ctrl_c_ends_ranks_that_compute_in_python():
+    done = subprocess.run(
+        [sys.executable, "-c", COMPUTES], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0 and done.stdout == "interrupted\n" * 2, done.stderr
+
+
+def test_a_main_that_is_no_function_of_a_rank_is_told():
+    async def main(comm):
+        return comm.rank
+
+    for wrong, words in [(main, "main is async"), (3, "main is 3: it must be a function")]:
+        with pytest.raises(TypeError, match=words):
+            World.threads(1).run(wrong)

@@ -16,9 +16,11 @@ from motet.ports import (
     Dispatcher,
     Port,
     after,
+    join,
     receive,
     sleep,
 )
+from motet.service import Node, connect, query, service
 
 
 @pytest.fixture
@@ -199,6 +201,54 @@ def test_sem_g446_a_fit_in_a_rank_ends_with_its_run():
         begins.set()
         # By itself it takes hours.
         KMeans(60, n_init=1000, tol=0.0).fit(rows)
+
+    with pytest.raises(LookupError, match="no more rows"):
+        World.threads(2).run(main)
+
+
+def test_who_waits_is_told_in_the_words_of_python(dispatcher):
+    orders, parts = Port(), Port()
+    join([orders, parts.times(2)], print).activate(dispatcher.queue("assembly"))
+    orders.post("bicycle")
+    told = dispatcher.why()
+    assert "queue 'assembly'" in told and "of objects: 0 there, 2 needed, missing" in told
+    assert repr(parts).split(":")[0].removeprefix("<Port") in told
+    assert ".rs" not in told and "pyo3" not in told and ",\n" not in told
+
+
+@service
+class Till:
+    def __init__(self):
+        self.state = {}
+
+    @query
+    def euros(self):
+        return 2
+
+
+def test_sem_g451_a_rank_may_wait_for_ports_dispatchers_and_services():
+    def main(comm, url):
+        asked, out = Port(), Port()
+        with Dispatcher() as own:
+            receive(asked, out.post, once=True).activate(own.queue())
+            asked.post(comm.rank)
+            own.wait_idle(60)
+        return out.get_blocking(60), connect(url)["/till"].euros().blocking(60), comm.allreduce(1)
+
+    with Node() as node:
+        node.add("/till", Till())
+        assert World.threads(2).run(main, node.url) == [(0, 2, 2), (1, 2, 2)]
+
+
+def test_sem_g451_a_rank_that_waits_for_a_port_ends_with_its_run():
+    waits = threading.Event()
+
+    def main(comm):
+        if comm.rank == 0:
+            waits.wait(60)
+            raise LookupError("no more rows")
+        waits.set()
+        Port().get_blocking()
 
     with pytest.raises(LookupError, match="no more rows"):
         World.threads(2).run(main)

@@ -204,3 +204,45 @@ def test_a_process_that_was_forked_leaves_what_the_other_has_made(end):
     lines = done.stdout.splitlines()
     assert len(lines) == 7 and lines[-1] == "goes on 2", lines
     assert all("has made this" in line and "forked" in line for line in lines[:-1]), lines
+
+
+TIMERS = """
+import os
+from motet.ports import Dispatcher, Port, after, receive_several, sleep
+
+def late(said):
+    ports = [Port() for _ in range(3)]
+    with Dispatcher() as dispatcher:
+        queue, items = dispatcher.queue(), Port()
+        async def slept():
+            await sleep(0.001)
+            ports[1].post(said)
+        after(0.001, lambda: ports[0].post(said)).activate(queue)
+        queue.enqueue(slept)
+        receive_several(items, 2, ports[2].post, or_after=0.001).activate(queue)
+        items.post(said)
+        print([port.get_blocking(30) for port in ports], flush=True)
+
+late("before")
+with Dispatcher() as dispatcher:
+    # Its end is told by the process that has set it, and by no other.
+    after(0.5, lambda: print("once", flush=True)).activate(dispatcher.queue())
+    child = os.fork()
+    if child == 0:
+        late("child")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    late("after")
+"""
+
+
+@NEEDS_FORK
+def test_a_process_that_was_forked_has_timers_of_its_own():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", TIMERS], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for said in "before", "child", "after":
+        assert str([said, said, [said]]) in lines, lines
+    assert lines.count("once") <= 1, lines

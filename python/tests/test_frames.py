@@ -209,3 +209,21 @@ for call, kind, words in [
 
 def test_sem_g469_numpy_is_all_that_is_needed():
     subprocess.run([sys.executable, "-c", WITHOUT], check=True, timeout=120)
+
+
+OLD = """
+import sklearn.utils.validation
+sklearn.__version__ = "1.5.2"
+del sklearn.utils.validation.validate_data
+try:
+    import motet.cluster
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_a_scikit_learn_that_is_too_old_is_told():
+    pytest.importorskip("sklearn")
+    line = [sys.executable, "-c", OLD]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=120)
+    assert "1.6 or newer" in done.stdout and "there is 1.5.2: pip install" in done.stdout

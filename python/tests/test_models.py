@@ -1,4 +1,6 @@
 import pickle
+import tracemalloc
+import warnings
 
 import numpy
 import pytest
@@ -74,6 +76,31 @@ def test_a_mixture_draws_rows_of_its_own_kind(groups, kind):
         assert numpy.abs(away / numpy.outer(scale, scale)).max() < 0.05
     with pytest.raises(ValueError, match="n_samples is 0"):
         found.sample(0)
+
+
+def test_a_mixture_that_has_not_converged_says_so(groups):
+    with pytest.warns(UserWarning, match="not converged in max_iter=2 steps"):
+        assert not GaussianMixture(3, max_iter=2, tol=0.0).fit(groups).converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert GaussianMixture(3).fit(groups).converged_
+
+
+@pytest.mark.parametrize("kind", ["diag", "spherical"])
+def test_a_mixture_of_many_columns_that_do_not_vary_together_keeps_no_matrix(kind):
+    rows = numpy.random.default_rng(1).normal(size=(20, 1500))
+    rows[:10] += 3
+    tracemalloc.start()
+    try:
+        found = GaussianMixture(2, covariance_type=kind).fit(rows)
+        assert found.predict_proba(rows).shape == (20, 2)
+        assert found.sample(20)[0].shape == rows.shape
+        assert found.precisions_.size in (2, 2 * 1500)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # One matrix has 18 MB.
+    assert most < 15_000_000
 
 
 def chains():
@@ -239,6 +266,8 @@ def test_wrong_sequences_are_named():
         # What is a sum of 8 in 64 bits is none.
         (lambda: GaussianHMM(2).fit(column, lengths=[2**63, 2**63, 8]), "lengths add up to 18"),
         (lambda: GaussianHMM(2).fit(column, lengths=[3.7, 4.3]), "lengths hold 3.7"),
+        (lambda: GaussianHMM(2).fit(column, lengths=[numpy.nan, 4]), "lengths hold nan"),
+        (lambda: GaussianHMM(2).fit(column, lengths=[[4, 4]]), "lengths hold .4, 4."),
         (lambda: GaussianHMM(2).fit(numbers), "1D|1 dimensions"),
         (lambda: GaussianHMM(0).fit(column), "positive"),
         (lambda: CategoricalHMM(10**9).fit([0, 1]), "n_samples=2 should be >= n_components"),
@@ -248,9 +277,18 @@ def test_wrong_sequences_are_named():
         (lambda: CategoricalHMM(2).fit([0, 2**40]), "below 2"),
         (lambda: CategoricalHMM(2).fit([[0, 1], [1, 1]]), "one column"),
         (lambda: GaussianHMM(2).score(column), "fit"),
+        (lambda: GaussianHMM(2).aic(column), "fit"),
+        (lambda: GaussianHMM(2).bic(column), "fit"),
     ]:
         with pytest.raises(ValueError, match=words):
             wrong()
+    for wrong in (8, "44"):
+        with pytest.raises(TypeError, match=f"lengths is {wrong!r}: it must be a list"):
+            GaussianHMM(2).fit(column, lengths=wrong)
+    # What can be read once is enough.
+    alike = [GaussianHMM(2).fit(column, lengths=given) for given in ([4, 4], iter([4, 4]))]
+    alike.append(GaussianHMM(2).fit(column, iter([4, 4])))
+    assert len({found.transmat_.tobytes() for found in alike}) == 1
     found = CategoricalHMM(2).fit([0, 1, 0, 1])
     with pytest.raises(ValueError, match="holds 7"):
         found.score([0, 7])

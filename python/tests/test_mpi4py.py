@@ -114,6 +114,8 @@ def test_sem_g464_what_is_lacking_says_what_it_is():
         MPI.Prequest().Pready(0)
     with pytest.raises(NotImplementedError, match="T_INIT"):
         _ = MPI.T_INIT
+    assert not hasattr(MPI, "T_INIT") and getattr(MPI, "T_INIT", 7) == 7
+    assert {"DOUBLE", "ERR_RANK", "COMM_WORLD", "INT64_T"} <= set(dir(MPI))
     with pytest.raises(AttributeError):
         _ = MPI.no_such_name
     with pytest.raises(TypeError, match="no option"):

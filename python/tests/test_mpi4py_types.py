@@ -1,6 +1,7 @@
 """mpi4py's names: datatypes, and what lies in buffers."""
 
 import sys
+import time
 
 import numpy
 import pytest
@@ -164,3 +165,58 @@ def test_complex_numbers_have_no_largest():
         return totals.tolist()
 
     assert World.threads(2).run(main) == [[2, 2]] * 2
+
+
+def test_what_does_not_fit_is_told_in_bytes_and_without_places_in_the_extension():
+    def main(_):
+        comm, numbers = MPI.COMM_WORLD, numpy.ones(5)
+        apart = comm.Dup()
+        if comm.rank == 0:
+            comm.Send(numbers, dest=1)
+        else:
+            with pytest.raises(MPI.Exception, match="has 40 bytes, and there is room for 16"):
+                comm.Recv(numpy.ones(2), source=0)
+            # It stays there.
+            comm.Recv(numbers, source=0)
+        with pytest.raises(MPI.Exception, match="different collectives") as raised:
+            apart.Allreduce(numbers[comm.rank :], numpy.empty(5 - comm.rank))
+        said = str(raised.value)
+        return ".rs" in said, "5 elements" in said and "4 elements" in said
+
+    assert World.threads(2).run(main) == [(False, True)] * 2
+
+
+def test_numbers_that_mpi_has_not_are_told_with_what_to_give():
+    for kind in ([("a", "f8"), ("b", "i4")], "U3", "M8[s]"):
+        with pytest.raises(KeyError, match=r"give the bytes as \[x, MPI.BYTE\]"):
+            MPI.COMM_SELF.Send(numpy.zeros(2, kind), dest=0)
+    rows, came = (
+        numpy.ones(2, [("a", "f8"), ("b", "i4")]),
+        numpy.zeros(2, [("a", "f8"), ("b", "i4")]),
+    )
+    MPI.COMM_SELF.Sendrecv([rows, MPI.BYTE], 0, recvbuf=[came, MPI.BYTE], source=0)
+    assert (came == rows).all()
+
+
+def test_an_array_that_another_rank_receives_into_is_told():
+    shared = numpy.zeros(4)
+
+    def main(_):
+        comm = MPI.COMM_WORLD
+        if comm.rank == 1:
+            comm.Recv(shared, source=0, tag=1)
+            return shared.tolist()
+        for call in (
+            lambda: comm.Send(shared, dest=1, tag=2),
+            lambda: comm.Recv(shared, source=0, tag=3),
+        ):
+            with pytest.raises(BufferError, match="in use by a call of another rank"):
+                # Until the other rank has begun.
+                while True:
+                    comm.Send(numpy.empty(4), dest=0, tag=3)
+                    call()
+                    time.sleep(0.001)
+        comm.Send(numpy.ones(4), dest=1, tag=1)
+        return None
+
+    assert World.threads(2).run(main)[1] == [1, 1, 1, 1]

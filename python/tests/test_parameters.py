@@ -12,7 +12,7 @@ from motet.comm import World
 from motet.hmm import CategoricalHMM, GaussianHMM
 from motet.manifold import AnnealedMDS
 from motet.mixture import GaussianMixture
-from motet.ports import Dispatcher, Port
+from motet.ports import Dispatcher, Port, choice, interleave, join, receive, receive_several
 
 EVERY = (DeterministicAnnealing, KMeans, PairwiseAnnealing, GaussianMixture, GaussianHMM)
 EVERY += (CategoricalHMM, AnnealedMDS)
@@ -97,6 +97,26 @@ def test_ranks_and_threads_are_counted_from_0():
     ]:
         with pytest.raises((TypeError, ValueError), match=f"^{name} is "):
             make()
+
+
+def test_what_is_no_port_queue_or_arbiter_is_told_with_what_to_write():
+    port, dispatcher = Port(), Dispatcher()
+    once = receive(port, print, once=True)
+    for make, words in [
+        (lambda: receive("port", print), "a Port is expected, not str"),
+        (lambda: receive_several(port.times(2), 2, print), "not Part: only a join"),
+        (lambda: join(port, print), r"join\(\[port, other\]"),
+        (lambda: join([port, "other"], print), "a Port is expected, not str"),
+        (lambda: choice([once]), r"an Arbiter is expected, not list: write choice\(\*branches\)"),
+        (lambda: interleave(exclusive=once), r"exclusive=\[arbiter\]"),
+        (lambda: once.activate(dispatcher), r"write dispatcher\.queue\(\)"),
+        (lambda: once.activate("queue"), "a DispatcherQueue is expected, not str"),
+    ]:
+        with pytest.raises(TypeError, match=words):
+            make()
+    # Nothing has been taken by that.
+    assert choice(once).activate(dispatcher.queue()).is_active
+    dispatcher.close()
 
 
 def test_few_different_rows_are_told_in_the_words_of_the_model():

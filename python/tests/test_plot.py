@@ -1,5 +1,7 @@
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy
 import pytest
@@ -101,3 +103,18 @@ def test_what_has_no_clusters_is_told_so_and_not_that_it_is_not_fitted(groups, a
     # A prediction is no step of a fit.
     with pytest.raises(ValueError, match="makes none$"):
         plot.trace(KMeans(2).fit(groups), ax=ax)
+
+
+@pytest.mark.parametrize("page", ["README.md", "python/README.md"])
+def test_the_python_of_a_readme_runs_as_it_stands(page, tmp_path, monkeypatch):
+    root = Path(__file__).parents[2]
+    text = (root / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert blocks
+    # A folder with the data of the clone, and not with the sources of the package.
+    (tmp_path / "examples").symlink_to(root / "examples")
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, page, "exec"), {})
+    pyplot.close("all")
+    assert page != "README.md" or (tmp_path / "places.png").stat().st_size > 10_000

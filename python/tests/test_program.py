@@ -35,3 +35,23 @@ def test_sem_g506_an_interrupt_that_was_ignored_stays_ignored(before, monkeypatc
         assert signal.getsignal(signal.SIGINT) is after
     finally:
         signal.signal(signal.SIGINT, own)
+
+
+LAZY = """
+import sys, motet
+assert {"cluster", "ports", "mpi4py", "MotetError"} <= set(dir(motet))
+port = motet.ports.Port()
+assert "motet.cluster" not in sys.modules
+print(motet.cluster.KMeans(2).fit([[0.0], [9.0]]).labels_.tolist(), motet.mpi4py.MPI.SUM)
+try:
+    motet.no_such_module
+except AttributeError as error:
+    print(error)
+"""
+
+
+def test_modules_of_the_package_are_there_when_they_are_named():
+    line = [sys.executable, "-c", LAZY]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=120)
+    first, second = done.stdout.splitlines()
+    assert first == "[0, 1] <Op SUM>" and "no_such_module" in second

@@ -128,7 +128,7 @@ pub enum AnnealingError {
     #[error("no fit cools {0} clusters; use fewer --clusters or more --points")]
     NotReached(usize),
     /// A run failed.
-    #[error("a run failed")]
+    #[error("a run failed: {0}")]
     Run(#[from] RunError<MiningError>),
     /// Measured runs failed.
     #[error("{0}")]
@@ -390,6 +390,8 @@ mod tests {
                 |_| (),
             );
             assert!(matches!(run, Err(AnnealingError::Run(_))), "{run:?}");
+            let why = run.unwrap_err().to_string();
+            assert!(why.starts_with("a run failed: rank "), "{why}");
         }
     }
 }

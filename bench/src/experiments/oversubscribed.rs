@@ -38,11 +38,16 @@ pub struct OversubscribedRecord {
 /// A process that only keeps a core busy; ended when dropped.
 struct Busy(Child);
 
+/// Keeps a core busy until who has started it is gone: nobody drops anything where a signal ends
+/// the process.
+const LOOP: &str = "while kill -0 $PPID 2>/dev/null; do \
+                    i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); done; done";
+
 impl Busy {
     fn start() -> io::Result<Self> {
         let mut shell = Command::new("sh");
         shell
-            .args(["-c", "while :; do :; done"])
+            .args(["-c", LOOP])
             .stdin(Stdio::null())
             .stdout(Stdio::null());
         shell.spawn().map(Busy)
@@ -93,4 +98,30 @@ pub fn measure(busy: usize, runs: usize) -> io::Result<OversubscribedRecord> {
         beside_us: median(&beside),
         runs,
     })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use motet_testkit::{patience, within};
+    use std::io::{BufRead, BufReader, Read};
+
+    #[test]
+    fn a_busy_process_ends_when_who_has_started_it_is_gone() {
+        within(patience(), || {
+            let mut starter = Command::new("sh")
+                .args(["-c", "sh -c \"echo begun; $1\" & read _", "sh", LOOP])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut told = BufReader::new(starter.stdout.take().unwrap());
+            let mut line = String::new();
+            told.read_line(&mut line).unwrap();
+            assert_eq!(line, "begun\n");
+            // Its input ends, and so does it. The other one holds the pipe as long as it runs.
+            starter.wait().unwrap();
+            assert_eq!(told.read_to_end(&mut Vec::new()).unwrap(), 0);
+        });
+    }
 }

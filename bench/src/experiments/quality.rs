@@ -122,7 +122,7 @@ pub enum QualityError {
     #[error("set {0}: {1}")]
     Data(String, DataError),
     /// A run failed.
-    #[error("a run failed")]
+    #[error("a run failed: {0}")]
     Run(#[from] RunError<MiningError>),
 }
 
@@ -372,5 +372,8 @@ mod tests {
             missing.contains("name the folder of the data sets"),
             "{missing}"
         );
+        let message = "no room".to_owned();
+        let failed = QualityError::from(RunError::Panicked { rank: 1, message });
+        assert_eq!(failed.to_string(), "a run failed: rank 1 panicked: no room");
     }
 }

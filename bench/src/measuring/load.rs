@@ -30,8 +30,8 @@ pub(super) struct System {
     begun: Instant,
 }
 
-/// A tick of the system's counters: `USER_HZ` is 100 on every Linux.
-const TICK: Duration = Duration::from_millis(10);
+/// Milliseconds of a tick of the system's counters: `USER_HZ` is 100 on every Linux.
+const TICK_MS: u64 = 10;
 /// Others' share of all processors, above which a measurement is disturbed.
 const SHARE: f64 = 0.05;
 /// So little says nothing of one time between readings: counters of several processes tick apart.
@@ -102,7 +102,7 @@ impl Watch for System {
 }
 
 fn ticks(count: u64) -> Duration {
-    TICK * u32::try_from(count).unwrap_or(u32::MAX)
+    Duration::from_millis(count.saturating_mul(TICK_MS))
 }
 
 /// The ticks in which a processor did something: user, nice, system, interrupts and stolen time.
@@ -215,6 +215,13 @@ mod tests {
         );
         let stat = "12 (a) b) S 7 12 12 0 -1 4 1 2 3 4 10 20 30 40 20 0 1";
         assert_eq!(process(stat), Some((7, 100)));
+    }
+
+    #[test]
+    fn ticks_of_many_processors_are_counted_on() {
+        // More than 2^32: those of 64 processors that are busy for eight days.
+        let seconds = 64 * 8 * 86_400;
+        assert_eq!(ticks(seconds * 100), Duration::from_secs(seconds));
     }
 
     #[cfg(target_os = "linux")]

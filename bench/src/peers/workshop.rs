@@ -36,16 +36,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 impl Workshop {
     /// A folder for the sources of `language`, each with its text.
     pub(crate) fn new(language: &str, sources: &[(&str, &str)]) -> Result<Workshop, String> {
-        // Several experiments of one process may build at one time.
-        static FOLDERS: AtomicUsize = AtomicUsize::new(0);
-        // Relaxed: only that no two get the same number counts.
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let name = format!("motet-bench-{language}-{}-{number}", process::id());
         let shop = Workshop {
-            folder: env::temp_dir().join(name),
+            folder: new_folder(language)?,
         };
         let at = |error: io::Error| format!("{}: {error}", shop.folder.display());
-        fs::create_dir_all(&shop.folder).map_err(at)?;
         for (file, text) in sources {
             fs::write(shop.folder.join(file), text).map_err(at)?;
         }
@@ -73,6 +67,23 @@ impl Workshop {
         let name = compiler.get_program().display();
         let said = String::from_utf8_lossy(&built.stderr);
         Err(format!("{name} does not build it: {}", said.trim()))
+    }
+}
+
+/// A folder that was not there: what somebody else has made may hold programs of theirs.
+fn new_folder(language: &str) -> Result<PathBuf, String> {
+    // Several experiments of one process may build at one time.
+    static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+    loop {
+        // Relaxed: only that no two get the same number counts.
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("motet-bench-{language}-{}-{number}", process::id());
+        let folder = env::temp_dir().join(name);
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(format!("{}: {error}", folder.display())),
+        }
     }
 }
 
@@ -163,6 +174,24 @@ mod tests {
         assert_eq!(failed.unwrap_err(), "sh does not build it: no such thing");
         drop(shop);
         assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_folder_of_somebody_else_is_no_workshop() {
+        let first = Workshop::new("taken", &[]).unwrap();
+        let name = first.folder().display().to_string();
+        let (front, number) = name.rsplit_once('-').unwrap();
+        let number: usize = number.parse().unwrap();
+        let next = (number + 1..number + 100).map(|next| PathBuf::from(format!("{front}-{next}")));
+        let taken: Vec<PathBuf> = next.collect();
+        taken
+            .iter()
+            .for_each(|folder| fs::create_dir(folder).unwrap());
+        let second = Workshop::new("taken", &[]);
+        taken
+            .iter()
+            .for_each(|folder| fs::remove_dir(folder).unwrap());
+        assert!(!taken.contains(&second.unwrap().folder));
     }
 
     #[test]

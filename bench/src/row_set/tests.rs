@@ -17,9 +17,12 @@ fn tried(set: RowSet, config: MeasuringConfig, rows: &[&str]) -> (Vec<CoreRecord
         &setting,
         &selection,
         |row| begun.push(row.to_owned()),
-        |outcome| match outcome {
-            Ok(record) => records.push(record),
-            Err(absent) => missing.push(absent),
+        |outcome| {
+            match outcome {
+                Ok(record) => records.push(record),
+                Err(absent) => missing.push(absent),
+            }
+            ControlFlow::Continue(())
         },
     );
     assert!(begun.iter().eq(records.iter().map(|record| &record.row)));
@@ -60,6 +63,26 @@ fn rows_are_chosen_by_parts_of_their_names() {
     assert_eq!((records.len(), missing.len()), (1, 1));
     assert_eq!(records[0].row, "join of two items");
     assert!(missing[0].reason.contains("uts.tsv"), "{missing:?}");
+}
+
+#[test]
+fn nothing_is_measured_when_nobody_listens_any_more() {
+    let setting = Setting::new(MeasuringConfig {
+        effort: Effort::Trial,
+        go: PathBuf::from("no-such-go"),
+        ..MeasuringConfig::default()
+    });
+    let (mut begun, mut told) = (0, 0);
+    RowSet::Core.measure(
+        &setting,
+        &Selection::default(),
+        |_| begun += 1,
+        |_| {
+            told += 1;
+            ControlFlow::Break(())
+        },
+    );
+    assert_eq!((begun, told), (1, 1));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub trait RunListener: Listener {
 ///
 /// After each round of an experiment its rows are those of all rounds so far. What cannot be
 /// measured here is a row with the reason. When it is cancelled the rows of what has been measured
-/// are there, each whole.
+/// are there, each whole. Those of an earlier run go when an experiment has a whole round.
 ///
 /// # Errors
 /// [`Stop::Cancelled`]; [`Stop::Failed`] with a [`StoreError`] when the folder cannot be used.
@@ -95,8 +95,13 @@ pub fn run(
         for row in measured.rows() {
             progress.row(&row);
         }
-        // One that has never begun keeps the rows that it had.
-        if !matches!(measured.state, State::Named) {
+        // One that has no whole round keeps the rows that it had and has not measured again.
+        let is_whole = match measured.state {
+            State::Named => false,
+            State::Absent(_) => true,
+            State::Planned(_) => rounds > 0,
+        };
+        if is_whole {
             store.end(&measured.experiment.key).map_err(failed)?;
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Rows are appended after each round, each as one whole line. A line without its end is one that
 //! was cut off, and no reader takes it. The earlier rows of an experiment go when the run has
-//! ended. Until then a new row stands in place of the one of the same series, point and quantity.
+//! ended, if it has a whole round by then. Until then a new row stands in place of the one of the
+//! same series, point and quantity.
 //! What is rewritten is written aside and renamed, so that a folder is never half. The folder is
 //! locked while a run writes into it.
 

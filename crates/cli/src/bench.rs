@@ -24,6 +24,7 @@ use motet_bench::stages::{Pattern, StageMode, StagesConfig, StagesError, StagesR
 use motet_bench::{idle, oversubscribed, soak, stages};
 use motet_sync::thread;
 
+use crate::amount::check_threads;
 use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
 use crate::progress::TerminalBar;
@@ -56,6 +57,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
 }
 
 fn run_stages(args: &StagesArgs) -> Result<(), CliError> {
+    check_threads(args.threads)?;
     let mut sheet = Sheet::new(
         args.print,
         &[

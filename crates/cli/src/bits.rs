@@ -4,7 +4,6 @@ mod fit;
 mod output;
 mod read;
 
-use std::cmp::Reverse;
 use std::time::Instant;
 
 use motet::{Current, World};
@@ -15,6 +14,7 @@ use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
+use crate::order::{greatest_first, largest_first, numbers};
 use crate::pairwise::for_tables;
 use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::ranked::Start;
@@ -174,12 +174,8 @@ fn summarise(
     threads: usize,
 ) -> (BitSummary, Vec<usize>) {
     let found = &fitted.found;
-    let mut order: Vec<usize> = (0..found.clusters()).collect();
-    order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
-    let mut numbers = vec![0; order.len()];
-    for (number, &cluster) in (1..).zip(&order) {
-        numbers[cluster] = number;
-    }
+    let order = largest_first(&found.sizes);
+    let numbers = numbers(&order);
     let rows = found.labels.len();
     let mut mean = vec![0.0; found.width];
     for &cluster in &order {
@@ -189,10 +185,9 @@ fn summarise(
     }
     let table = order.iter().map(|&cluster| {
         let centre = found.centre(cluster);
-        let mut columns: Vec<usize> = (0..found.width).collect();
-        let apart = |column: &usize| centre[*column] - mean[*column];
-        columns.sort_by(|a, b| apart(b).total_cmp(&apart(a)).then(a.cmp(b)));
-        columns.retain(|column| apart(column) > 0.0);
+        let apart: Vec<f64> = centre.iter().zip(&mean).map(|(y, mean)| y - mean).collect();
+        let mut columns = greatest_first(&apart);
+        columns.retain(|column| apart[*column] > 0.0);
         columns.truncate(NAMED);
         BitCluster {
             cluster: numbers[cluster],

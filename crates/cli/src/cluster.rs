@@ -2,8 +2,6 @@
 
 mod constant;
 
-use std::cmp::Reverse;
-
 use motet::{Current, World};
 use motet_comm::Communicator;
 use motet_mining::{CancelToken, Checkpoints, Clustering, Control, DataError, Points, Progress};
@@ -15,6 +13,7 @@ use crate::fit::{self, Chosen, fit};
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::clear;
 use crate::map::{self, MapPicture};
+use crate::order;
 use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::processes;
 use crate::progress::TerminalBar;
@@ -259,13 +258,8 @@ fn clustered(
 
 /// The number from 1 that each cluster is called by: the largest is 1.
 fn numbers(clustering: &Clustering) -> Vec<u32> {
-    let mut order: Vec<usize> = (0..clustering.clusters()).collect();
-    order.sort_by_key(|&cluster| Reverse(clustering.sizes[cluster]));
-    let mut numbers = vec![0; order.len()];
-    for (number, cluster) in (1..).zip(order) {
-        numbers[cluster] = number;
-    }
-    numbers
+    let numbers = order::numbers(&order::largest_first(&clustering.sizes));
+    numbers.into_iter().map(|number| number as u32).collect()
 }
 
 fn summarise(

@@ -232,7 +232,10 @@ impl<'a> Told<'a> {
                     return Err(CliError::Flow(reason));
                 }
                 (None, Some(Some(Some(fault)))) => return Err(refused(&fault)),
-                (None, _) => return self.known().map(drop),
+                // A run that has just come is looked at again.
+                (None, _) => {
+                    self.known()?;
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 //! - Depends on: `motet` (the facade), `motet-mining` (the methods), `motet-comm` (the ranks they
 //!   run on), `motet-mpi` (processes).
 //! - Also on: `motet-service` and `motet-http` (services), `motet-machine` (what the machine
-//!   offers), `motet-dispatch`, `motet-ports`, `motet-sync`.
+//!   offers), `motet-dispatch`, `motet-ports`, `motet-sync`, `motet-values` (parts as bytes).
 //! - With the feature `bench` on `motet-bench` (the experiments), with the feature `mesh` on
 //!   `motet-mesh-zenoh` (links).
 //! - Used by: the `motet` binary, the Python package.
@@ -38,6 +38,7 @@
 //! order of the steps.
 
 mod amount;
+mod any_part;
 mod args;
 #[cfg(feature = "bench")]
 mod bench;
@@ -64,6 +65,7 @@ mod mixture;
 mod model;
 mod mpi_search;
 mod npy;
+mod order;
 mod own;
 mod pairs;
 mod pairwise;

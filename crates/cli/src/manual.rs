@@ -73,6 +73,7 @@ fn write_pages(folder: &Path, mut command: Command) -> io::Result<()> {
         man.render(&mut page)?;
         let mut file = public_temporary(folder)?;
         file.write_all(&page)?;
+        file.as_file().sync_all()?;
         file.persist(folder.join(format!("{name}.1")))?;
     }
     Ok(())

@@ -3,7 +3,6 @@
 mod fit;
 mod write;
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -16,6 +15,7 @@ use crate::error::{CliError, OptionError};
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::mapped::{self, MappedFile};
+use crate::order::{largest_first, numbers};
 use crate::pairs::{Aligned, Pairs};
 use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::ranked::Start;
@@ -234,12 +234,8 @@ fn summarise(
     threads: usize,
 ) -> (PairwiseSummary, Vec<usize>) {
     let found = &fitted.found;
-    let mut order: Vec<usize> = (0..found.sizes.len()).collect();
-    order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
-    let mut numbers = vec![0; order.len()];
-    for (number, &cluster) in (1..).zip(&order) {
-        numbers[cluster] = number;
-    }
+    let order = largest_first(&found.sizes);
+    let numbers = numbers(&order);
     let table = order.iter().map(|&cluster| PairwiseCluster {
         cluster: numbers[cluster],
         size: found.sizes[cluster],

@@ -84,12 +84,8 @@ pub(crate) fn agree<T>(world: &World, mine: Result<T, CliError>) -> Result<Optio
         return mine.map(Some);
     }
     let said = mine.as_ref().err().map(|error| (own, error.to_string()));
-    let told = world.run(async |comm| -> Result<_, CommError> {
-        let all = comm.allgather(said.clone()).await?;
-        Ok(all.into_iter().flatten().next())
-    });
-    let first = match told {
-        Ok(mut first) => first.swap_remove(0),
+    let first = match first_said(world, &said) {
+        Ok(first) => first,
         Err(error) if speaks(world, &error) => return Err(CliError::Run(error.to_string())),
         Err(_) => return Ok(None),
     };
@@ -99,6 +95,18 @@ pub(crate) fn agree<T>(world: &World, mine: Result<T, CliError>) -> Result<Optio
         (Ok(_), Some((process, message))) => Err(CliError::Elsewhere { process, message }),
         (Err(error), _) => Err(error),
     }
+}
+
+/// The first process that refuses, and why.
+type FirstRefusal = Option<(usize, String)>;
+
+/// The first of all that the processes say.
+fn first_said(world: &World, said: &FirstRefusal) -> Result<FirstRefusal, RunError<CommError>> {
+    let told = world.run(async |comm| {
+        let all = comm.allgather(said.clone()).await?;
+        Ok(all.into_iter().flatten().next())
+    });
+    told.map(|mut first| first.swap_remove(0))
 }
 
 /// Whether this process says why a run has failed: the first does, and all when that one is gone.

@@ -1,12 +1,15 @@
 //! What commands on ranks have in common: the world they run on, and what all processes agree on.
 
+use std::marker::PhantomData;
 use std::path::Path;
+use std::pin::Pin;
 use std::time::Instant;
 
 use motet::{Current, World};
 use motet_comm::{CommError, Communicator, Profile, Value};
 use motet_mining::MiningError;
 
+use crate::any_part::AnyPart;
 use crate::error::{CliError, OptionError, refusal};
 use crate::keep::KeepArgs;
 use crate::processes;
@@ -36,6 +39,18 @@ impl Start<'_> {
         &self,
         prepare: impl FnOnce(&World) -> Result<R, CliError>,
     ) -> Result<Option<(World, R)>, CliError> {
+        let (world, ready) = self.world()?;
+        let ready = ready.and_then(|()| prepare(&world));
+        let ready = ready.and_then(|ready| match world.process().0 {
+            0 => self.keep.check().map(|()| ready),
+            _ => Ok(ready),
+        });
+        let ready = processes::agree(&world, ready)?;
+        Ok(ready.map(|ready| (world, ready)))
+    }
+
+    /// The world, and whether the command can run on it.
+    fn world(&self) -> Result<(World, Result<(), CliError>), CliError> {
         let world = if World::is_one_of_several() {
             processes::current(self.spread, self.threads)?
         } else {
@@ -48,13 +63,7 @@ impl Start<'_> {
         };
         let ready = processes::check(self.spread, &world).map_err(CliError::from);
         let ready = ready.and_then(|()| one_reader(self.file, world.process().1));
-        let ready = ready.and_then(|()| prepare(&world));
-        let ready = ready.and_then(|ready| match world.process().0 {
-            0 => self.keep.check().map(|()| ready),
-            _ => Ok(ready),
-        });
-        let ready = processes::agree(&world, ready)?;
-        Ok(ready.map(|ready| (world, ready)))
+        Ok((world, ready))
     }
 }
 
@@ -79,7 +88,8 @@ pub(crate) fn parts<T: Value + Clone + Sync>(
     everywhere: bool,
     job: impl AsyncFn(&Communicator) -> Result<T, MiningError> + Sync,
 ) -> Result<Option<Vec<T>>, CliError> {
-    Ok(gathered(world, everywhere, job)?.map(|(parts, _)| parts))
+    let found = gathered(world, everywhere, &RankJob::new(job))?;
+    found.map(|(parts, _)| AnyPart::all(parts)).transpose()
 }
 
 /// A result of all ranks, and how long it took.
@@ -107,13 +117,14 @@ pub(crate) fn measured<T: Value + Clone + Sync, R: PartialEq>(
     job: impl AsyncFn(&Communicator) -> Result<T, MiningError> + Sync,
     join: impl Fn(Vec<T>) -> Option<R>,
 ) -> Result<Option<Measured<R>>, CliError> {
+    let job = RankJob::new(job);
     let once = |world: &World| -> Result<_, CliError> {
         let start = Instant::now();
         let Some((parts, profile)) = gathered(world, false, &job)? else {
             return Ok(None);
         };
         let (seconds, threads) = (start.elapsed().as_secs_f64(), parts.len());
-        let found = join(parts);
+        let found = join(AnyPart::all(parts)?);
         let found = found
             .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".into()))?;
         Ok(Some((found, seconds, threads, profile)))
@@ -141,18 +152,39 @@ pub(crate) fn measured<T: Value + Clone + Sync, R: PartialEq>(
     }))
 }
 
-/// The parts of all ranks, where they are wanted, and the profile of the run.
-type Gathered<T> = Option<(Vec<T>, Option<Profile>)>;
+/// What a rank does, whatever the type of its part: how it is run is compiled once for all of them.
+trait AnyJob: Sync {
+    fn begin<'a>(&'a self, comm: &'a Communicator) -> AnyRunning<'a>;
+}
 
-fn gathered<T: Value + Clone + Sync>(
-    world: &World,
-    everywhere: bool,
-    job: impl AsyncFn(&Communicator) -> Result<T, MiningError> + Sync,
-) -> Result<Gathered<T>, CliError> {
+type AnyRunning<'a> = Pin<Box<dyn Future<Output = Result<AnyPart, MiningError>> + 'a>>;
+
+/// A job whose parts are `T`.
+struct RankJob<J, T>(J, PhantomData<fn() -> T>);
+
+impl<T, J: AsyncFn(&Communicator) -> Result<T, MiningError>> RankJob<J, T> {
+    fn new(job: J) -> RankJob<J, T> {
+        RankJob(job, PhantomData)
+    }
+}
+
+impl<T, J> AnyJob for RankJob<J, T>
+where
+    T: Value + Clone + Sync,
+    J: AsyncFn(&Communicator) -> Result<T, MiningError> + Sync,
+{
+    fn begin<'a>(&'a self, comm: &'a Communicator) -> AnyRunning<'a> {
+        Box::pin(async { (self.0)(comm).await.map(AnyPart::new) })
+    }
+}
+
+/// The parts of all ranks, where they are wanted, and the profile of the run.
+type Gathered = Option<(Vec<AnyPart>, Option<Profile>)>;
+
+fn gathered(world: &World, everywhere: bool, job: &dyn AnyJob) -> Result<Gathered, CliError> {
     let all = everywhere && world.process().1 > 1;
-    let job = &job;
     let run = world.run_outcome(async |comm| -> Result<_, CommError> {
-        match job(&comm).await {
+        match job.begin(&comm).await {
             Ok(part) if all => Ok(Ok(Some(comm.allgather(part).await?))),
             Ok(part) => Ok(Ok(comm.gather(0, part).await?)),
             Err(MiningError::Comm(error)) => Err(error),

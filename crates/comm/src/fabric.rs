@@ -35,6 +35,7 @@ mod remote;
 mod solo;
 mod team;
 mod threads;
+mod tree_cell;
 
 pub(crate) use call::{CollectiveArrival, RankCall};
 pub use delegates::Asked;

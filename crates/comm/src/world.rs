@@ -11,7 +11,7 @@ use crate::run::{Entered, On, ProcessRoute, ThreadsConfig, run_solo, run_threads
 use crate::transport::Transport;
 use crate::watch::WatchedRuns;
 use crate::{Communicator, RunError, RunWatch};
-use motet_sync::{Mutex, thread};
+use motet_sync::{Mutex, MutexGuard, thread};
 use profiled::Profiled;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -274,7 +274,10 @@ impl World {
     ) -> Result<Outcome<R>, RunError<E>> {
         let ended = match self.place {
             WorldKind::Solo => run_solo((self.profiled.clock(), self.limit), body),
-            WorldKind::Threads { .. } => self.with_config(|config| run_threads(config, body)),
+            WorldKind::Threads { .. } => {
+                let (config, _turn) = self.config();
+                run_threads(config, body)
+            }
         };
         let outcome = ended.map(Outcome::new)?;
         self.profiled.tell(outcome.profile.as_ref());
@@ -302,13 +305,16 @@ impl World {
         let (ranks, world) = (self.size(), self.clone());
         match self.place {
             WorldKind::Solo => Ok(Entered::alone(self.limit)),
-            WorldKind::Threads { .. } => Entered::begin(ranks, move |b| world.with_config(b)),
+            WorldKind::Threads { .. } => Entered::begin(ranks, move |begin| {
+                let (config, _turn) = world.config();
+                begin(config)
+            }),
         }
     }
 
-    /// Calls `run` with how ranks on threads are to be; over several processes while no other run
-    /// goes on.
-    fn with_config<T>(&self, run: impl FnOnce(ThreadsConfig) -> T) -> T {
+    /// How ranks on threads are to be; over several processes, no other run goes on as long as the
+    /// second is kept.
+    fn config(&self) -> (ThreadsConfig, Option<MutexGuard<'_, u16>>) {
         let WorldKind::Threads {
             ranks,
             workers,
@@ -344,7 +350,7 @@ impl World {
                 })
             }
         };
-        run(ThreadsConfig {
+        let config = ThreadsConfig {
             ranks,
             workers,
             pin,
@@ -353,7 +359,8 @@ impl World {
             runs: Arc::clone(&self.runs),
             profile: self.profiled.clock(),
             limit: self.limit,
-        })
+        };
+        (config, guard)
     }
 }
 

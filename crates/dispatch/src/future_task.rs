@@ -135,189 +135,207 @@ fn allocate<F: Future<Output = ()>>(
     (unsafe { Task::from_header(prefix.cast()) }, prefix)
 }
 
+/// What is different for each type of future. All else is compiled once, for all of them.
+struct FutureKind {
+    /// Polls the future. The calling thread runs the task, and the future is there.
+    poll: unsafe fn(NonNull<Prefix>, &mut Context<'_>) -> Poll<()>,
+    /// Drops the future, which is there. The calling thread owns the queued task.
+    drop: unsafe fn(NonNull<Prefix>),
+    /// Frees the node. No reference is left, and the future has been dropped.
+    free: unsafe fn(NonNull<Prefix>),
+}
+
 impl<F: Future<Output = ()>> FutureNode<F> {
     const VTABLE: &'static VTable = &VTable {
-        run: Self::run,
-        cleanup: Self::discard,
-        discard: Self::discard,
+        // SAFETY: the front is that of a `FutureNode<F>`.
+        run: |header| unsafe { run(header, Self::KIND) },
+        // SAFETY: as above.
+        cleanup: |header| unsafe { discard(header, Self::KIND) },
+        // SAFETY: as above.
+        discard: |header| unsafe { discard(header, Self::KIND) },
         name: |_| std::any::type_name::<F>(),
-        skip: Self::skip,
+        // SAFETY: as above.
+        skip: |header| unsafe { skip(header, Self::KIND) },
+    };
+
+    const KIND: &'static FutureKind = &FutureKind {
+        poll: |prefix, cx| {
+            // SAFETY: this thread runs the task, so nobody else touches the future. It is pinned by
+            // its node, which does not move it before it is dropped.
+            unsafe { Self::future(prefix) }
+                .with_mut(|future| unsafe { Pin::new_unchecked(&mut **future) }.poll(cx))
+        },
+        drop: |prefix| {
+            // SAFETY: the caller owns the future, which is not used again.
+            unsafe { Self::future(prefix) }
+                .with_mut(|future| unsafe { ManuallyDrop::drop(&mut *future) });
+        },
+        // SAFETY: the node was made in `allocate`.
+        free: |prefix| unsafe { NodeMemory::destroy(prefix.cast::<Self>()) },
     };
 
     /// # Safety
-    /// `header` is the front of a queued `FutureNode<F>`; the queue's reference passes to the call.
-    unsafe fn run(header: NonNull<TaskHeader>) {
-        let prefix: NonNull<Prefix> = header.cast();
-        // SAFETY: the queue's reference keeps the node alive.
-        let state = unsafe { &prefix.as_ref().state };
-        let before = state.load(Ordering::Acquire);
-        if before & ABANDONED != 0 {
-            // SAFETY: as above.
-            return unsafe { Self::discard(header) };
-        }
-        // Acquire: what the waker wrote before it woke us is seen by the poll.
-        if before & RUNNING == 0 {
-            // It is SCHEDULED and nobody else changes these three.
-            let started = before & STARTED ^ STARTED;
-            state.fetch_xor(SCHEDULED | RUNNING | started, Ordering::AcqRel);
-        } else if before & SCHEDULED != 0 {
-            state.fetch_and(!SCHEDULED, Ordering::AcqRel);
-        }
-        // SAFETY: this thread runs the task (see the module doc).
-        let after = unsafe { Self::poll(prefix) };
-        if !matches!(after, After::Done) {
-            // SAFETY: this thread runs the task, which nobody can queue before what follows.
-            let _before = unsafe {
-                prefix
-                    .as_ref()
-                    .header
-                    .replace_causalities(causality::leave())
-            };
-        }
-        match after {
-            // SAFETY: the queue's reference is given up in each case.
-            After::Done => unsafe { release(prefix) },
-            // SAFETY: the queue's reference passes to the worker, which runs the task again.
-            After::Again => worker::run_again(unsafe { Task::from_header(header) }),
-            After::Waits => {
-                // Release: the next poll, maybe elsewhere, sees what this one wrote.
-                let was = state.fetch_and(!RUNNING, Ordering::AcqRel);
-                if was & SCHEDULED != 0 {
-                    // Woken during the poll.
-                    // SAFETY: as above.
-                    unsafe { prefix.as_ref() }.readmit();
-                } else {
-                    // SAFETY: as above.
-                    unsafe { release(prefix) };
-                }
-            }
-        }
+    /// `prefix` is the front of a `FutureNode<F>`, which a reference keeps as long as the result.
+    unsafe fn future<'a>(prefix: NonNull<Prefix>) -> &'a UnsafeCell<ManuallyDrop<F>>
+    where
+        F: 'a,
+    {
+        // SAFETY: as the caller says.
+        &unsafe { prefix.cast::<Self>().as_ref() }.future
     }
+}
 
-    /// # Safety
-    /// The calling thread runs the task, and the future is there.
-    unsafe fn poll(prefix: NonNull<Prefix>) -> After {
-        /// A future that panics is dropped like one that has ended.
-        struct Bomb<F: Future<Output = ()>>(Option<NonNull<FutureNode<F>>>);
-        impl<F: Future<Output = ()>> Drop for Bomb<F> {
-            fn drop(&mut self) {
-                let Some(node) = self.0 else { return };
-                // SAFETY: the poll has ended by a panic; the caller of `poll` still runs the task
-                // and, since it unwinds, gives up its reference here.
-                unsafe {
-                    FutureNode::drop_future(node);
-                    release(node.cast());
-                }
-            }
-        }
-        let node: NonNull<FutureNode<F>> = prefix.cast();
-        // The waker borrows the queue's reference: it is never dropped.
-        // SAFETY: VTABLE keeps RawWaker's contract; see its functions.
-        let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(prefix)) });
-        let mut cx = Context::from_waker(&waker);
-        let mut polled = Poll::Pending;
-        let mut bomb = Bomb(Some(node));
-        let poll = || {
-            // SAFETY: this thread runs the task, so nobody else touches the future. It is pinned by
-            // its node, which does not move it before it is dropped.
-            polled = unsafe { node.as_ref() }
-                .future
-                .with_mut(|future| unsafe { Pin::new_unchecked(&mut **future) }.poll(&mut cx));
-        };
-        let again = worker::while_polling(prefix.as_ptr().cast(), poll);
-        bomb.0 = None;
-        match polled {
-            Poll::Ready(()) => {
-                // As above, if the destructor panics.
-                let reference = Reference(prefix);
-                // SAFETY: this thread runs the task.
-                unsafe { Self::drop_future(node) };
-                let _kept = ManuallyDrop::new(reference);
-                After::Done
-            }
-            Poll::Pending if again => After::Again,
-            Poll::Pending => After::Waits,
-        }
-    }
-
-    /// # Safety
-    /// The calling thread owns the queued task, whose future is there.
-    unsafe fn drop_future(node: NonNull<Self>) {
-        /// Sets `DONE` also when the future's destructor panics.
-        struct Done<'a>(&'a AtomicUsize);
-        impl Drop for Done<'_> {
-            fn drop(&mut self) {
-                self.0.fetch_or(DONE, Ordering::AcqRel);
-            }
-        }
-        // SAFETY: the caller's reference keeps the node alive.
-        let node = unsafe { node.as_ref() };
-        let _done = Done(&node.prefix.state);
-        // SAFETY: the caller owns the future, which is not used again once DONE is set.
-        node.future
-            .with_mut(|future| unsafe { ManuallyDrop::drop(&mut *future) });
-        // Wakers may keep the node for long.
+/// # Safety
+/// `header` is the front of a queued node of this kind; the queue's reference passes to the call.
+unsafe fn run(header: NonNull<TaskHeader>, kind: &'static FutureKind) {
+    let prefix: NonNull<Prefix> = header.cast();
+    // SAFETY: the queue's reference keeps the node alive.
+    let state = unsafe { &prefix.as_ref().state };
+    let before = state.load(Ordering::Acquire);
+    if before & ABANDONED != 0 {
         // SAFETY: as above.
-        drop(unsafe { node.prefix.header.replace_causalities(Causalities::none()) });
+        return unsafe { discard(header, kind) };
     }
-
-    /// Drops the future of a task that will not run, and the queue's reference; or frees the node
-    /// when the future is gone.
-    ///
-    /// # Safety
-    /// As `run`; or no reference is left and the future has been dropped.
-    unsafe fn discard(header: NonNull<TaskHeader>) {
-        let prefix: NonNull<Prefix> = header.cast();
-        // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task
-        // that is DONE is in no queue.
-        if unsafe { prefix.as_ref() }.state.load(Ordering::Relaxed) & DONE != 0 {
-            // SAFETY: the node was made in `allocate`.
-            unsafe { NodeMemory::destroy(prefix.cast::<Self>()) };
-            return;
-        }
-        // Wakers that come now see RUNNING and only leave a mark.
-        // SAFETY: as `run`.
-        let state = unsafe { &prefix.as_ref().state };
-        state.fetch_or(RUNNING, Ordering::AcqRel);
-        // The future may hold what ends the wait of the next task, and that of the one after it.
-        drop_flat(GivenUp {
-            prefix,
-            // SAFETY: the node is one of `Self`, its future is there, and the queue's reference
-            // passes on.
-            end: |prefix| unsafe {
-                let _reference = Reference(prefix);
-                Self::drop_future(prefix.cast());
-            },
-        });
+    // Acquire: what the waker wrote before it woke us is seen by the poll.
+    if before & RUNNING == 0 {
+        // It is SCHEDULED and nobody else changes these three.
+        let started = before & STARTED ^ STARTED;
+        state.fetch_xor(SCHEDULED | RUNNING | started, Ordering::AcqRel);
+    } else if before & SCHEDULED != 0 {
+        state.fetch_and(!SCHEDULED, Ordering::AcqRel);
     }
-
-    /// Drops the future if it has not been polled yet; else polls it, so that it may end as it
-    /// likes.
-    ///
-    /// # Safety
-    /// As `run`.
-    unsafe fn skip(header: NonNull<TaskHeader>) {
-        let prefix: NonNull<Prefix> = header.cast();
-        // SAFETY: as `run`.
-        unsafe {
-            if prefix.as_ref().state.load(Ordering::Relaxed) & STARTED != 0 {
-                Self::run(header);
+    // SAFETY: this thread runs the task (see the module doc).
+    let after = unsafe { poll(prefix, kind) };
+    if !matches!(after, After::Done) {
+        // SAFETY: this thread runs the task, which nobody can queue before what follows.
+        let _before = unsafe {
+            prefix
+                .as_ref()
+                .header
+                .replace_causalities(causality::leave())
+        };
+    }
+    match after {
+        // SAFETY: the queue's reference is given up in each case.
+        After::Done => unsafe { release(prefix) },
+        // SAFETY: the queue's reference passes to the worker, which runs the task again.
+        After::Again => worker::run_again(unsafe { Task::from_header(header) }),
+        After::Waits => {
+            // Release: the next poll, maybe elsewhere, sees what this one wrote.
+            let was = state.fetch_and(!RUNNING, Ordering::AcqRel);
+            if was & SCHEDULED != 0 {
+                // Woken during the poll.
+                // SAFETY: as above.
+                unsafe { prefix.as_ref() }.readmit();
             } else {
-                Self::discard(header);
+                // SAFETY: as above.
+                unsafe { release(prefix) };
             }
         }
     }
 }
 
-/// A task that will not run: its future is dropped with this, and the queue's reference.
+/// # Safety
+/// The calling thread runs the task, and the future is there.
+unsafe fn poll(prefix: NonNull<Prefix>, kind: &'static FutureKind) -> After {
+    // The waker borrows the queue's reference: it is never dropped.
+    // SAFETY: VTABLE keeps RawWaker's contract; see its functions.
+    let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(prefix)) });
+    let mut cx = Context::from_waker(&waker);
+    let mut polled = Poll::Pending;
+    // A future that panics is dropped like one that has ended. The caller still runs the task and,
+    // since it unwinds, gives up its reference so.
+    let bomb = GivenUp { prefix, kind };
+    let poll = || {
+        // SAFETY: this thread runs the task.
+        polled = unsafe { (kind.poll)(prefix, &mut cx) };
+    };
+    let again = worker::while_polling(prefix.as_ptr().cast(), poll);
+    let _defused = ManuallyDrop::new(bomb);
+    match polled {
+        Poll::Ready(()) => {
+            // As above, if the destructor panics.
+            let reference = Reference(prefix);
+            // SAFETY: this thread runs the task.
+            unsafe { drop_future(prefix, kind) };
+            let _kept = ManuallyDrop::new(reference);
+            After::Done
+        }
+        Poll::Pending if again => After::Again,
+        Poll::Pending => After::Waits,
+    }
+}
+
+/// # Safety
+/// The calling thread owns the queued task, whose future is there.
+unsafe fn drop_future(prefix: NonNull<Prefix>, kind: &'static FutureKind) {
+    /// Sets `DONE` also when the future's destructor panics.
+    struct Done<'a>(&'a AtomicUsize);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_or(DONE, Ordering::AcqRel);
+        }
+    }
+    // SAFETY: the caller's reference keeps the node alive.
+    let front = unsafe { prefix.as_ref() };
+    let _done = Done(&front.state);
+    // SAFETY: the caller owns the future, which is not used again once DONE is set.
+    unsafe { (kind.drop)(prefix) };
+    // Wakers may keep the node for long.
+    // SAFETY: as above.
+    drop(unsafe { front.header.replace_causalities(Causalities::none()) });
+}
+
+/// Drops the future of a task that will not run, and the queue's reference; or frees the node
+/// when the future is gone.
+///
+/// # Safety
+/// As [`run`]; or no reference is left and the future has been dropped.
+unsafe fn discard(header: NonNull<TaskHeader>, kind: &'static FutureKind) {
+    let prefix: NonNull<Prefix> = header.cast();
+    // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task
+    // that is DONE is in no queue.
+    if unsafe { prefix.as_ref() }.state.load(Ordering::Relaxed) & DONE != 0 {
+        // SAFETY: as the caller says.
+        unsafe { (kind.free)(prefix) };
+        return;
+    }
+    // Wakers that come now see RUNNING and only leave a mark.
+    // SAFETY: as `run`.
+    let state = unsafe { &prefix.as_ref().state };
+    state.fetch_or(RUNNING, Ordering::AcqRel);
+    // The future may hold what ends the wait of the next task, and that of the one after it.
+    drop_flat(GivenUp { prefix, kind });
+}
+
+/// Drops the future if it has not been polled yet; else polls it, so that it may end as it likes.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn skip(header: NonNull<TaskHeader>, kind: &'static FutureKind) {
+    let prefix: NonNull<Prefix> = header.cast();
+    // SAFETY: as `run`.
+    unsafe {
+        if prefix.as_ref().state.load(Ordering::Relaxed) & STARTED != 0 {
+            run(header, kind);
+        } else {
+            discard(header, kind);
+        }
+    }
+}
+
+/// A task that will not run any more: its future, which is there, is dropped with this, and the
+/// queue's reference.
 struct GivenUp {
     prefix: NonNull<Prefix>,
-    end: fn(NonNull<Prefix>),
+    kind: &'static FutureKind,
 }
 
 impl Drop for GivenUp {
     fn drop(&mut self) {
-        (self.end)(self.prefix);
+        let _reference = Reference(self.prefix);
+        // SAFETY: whoever made this owned the queued task, and has passed its reference on.
+        unsafe { drop_future(self.prefix, self.kind) };
     }
 }
 

@@ -140,8 +140,8 @@ impl<R: TaskBody> TaskBox<R> {
             R::cleanup(unsafe { TaskBox::from_header(header) });
         },
         discard: |header| {
-            // SAFETY: as above.
-            drop(unsafe { TaskBox::<R>::from_header(header) });
+            // SAFETY: as above; the node was made in `build`.
+            unsafe { NodeMemory::destroy(header.cast::<TaskNode<R>>()) };
         },
         // SAFETY: the vtable of a Node<R> is called with that node, which its owner lends.
         name: |header| unsafe { header.cast::<TaskNode<R>>().as_ref() }.body.name(),
@@ -251,8 +251,10 @@ impl<R: TaskBody> DerefMut for TaskBox<R> {
 
 impl<R> Drop for TaskBox<R> {
     fn drop(&mut self) {
-        // SAFETY: the node was made in `build` and self owns it.
-        unsafe { NodeMemory::destroy(self.node) };
+        // As a task whose body is not known: boxes of all types are then dropped by the same code.
+        drop(Task {
+            header: self.node.cast(),
+        });
     }
 }
 

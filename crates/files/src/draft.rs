@@ -1,19 +1,17 @@
 //! Files that are written: beside the one that they become.
 
+use crate::beside::{Removal, folder_of, followed, made_beside, sync_folder};
 use crate::rank_file::RankFile;
 use crate::stored::ordered;
 use crate::{FileError, View, agree};
 use motet_comm::{Communicator, Plain};
-use motet_sync::atomic::{AtomicU64, Ordering};
 use std::cell::Cell;
-use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::future::Future;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::process;
 
 /// A file of numbers that ranks write together, and that takes its name when all are done. Until
 /// then, and whatever happens, what had the name has it. Offsets count elements of the rank's
@@ -74,6 +72,11 @@ impl<T: Plain> Draft<T> {
         let called = comm.called_from(Location::caller());
         called.run(Self::begin(comm, path, |file, draft, path| {
             if let Ok(known) = fs::metadata(path) {
+                if !known.is_file() {
+                    // The name of a device would be lost, and a folder keeps its own to the end.
+                    let why = io::Error::other("something that is no file has the name");
+                    return Err(FileError::io("create", path)(why));
+                }
                 let set = file.set_permissions(known.permissions());
                 set.map_err(FileError::io("set_permissions", draft))?;
             }
@@ -246,121 +249,73 @@ impl<T: Plain> Draft<T> {
     }
 
     /// Has the file take its name when all ranks have called this. What they have written is on the
-    /// disk then, and so is the name. It has it on all ranks, or an error and the draft is removed.
+    /// disk then, and so is the name, where the system syncs folders. It has it on all ranks, or an
+    /// error and the draft is removed.
     ///
     /// (Of the last step one rank tells the others. One that is lost in it may leave the file with
     /// its name, and the others with the error of the run.)
     ///
     /// # Errors
-    /// On all ranks, if one fails.
+    /// On all ranks, if one fails. After [`FileError::Unsynced`], which all ranks get, the file has
+    /// its name.
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
     #[track_caller]
     pub fn commit(self) -> impl Future<Output = Result<(), FileError>> {
         let called = self.place.comm.called_from(Location::caller());
-        called.run(self.finish(true))
+        called.run(self.finish(Some(sync_folder)))
     }
 
     /// As [`Draft::commit`], without waiting for the disk. The file is whole for all that look at
-    /// it. When the machine fails it may be neither what it was nor what it is to be.
+    /// it. When the machine fails it may be neither what it was nor what it is to be; and where a
+    /// system says only at a sync that it has no room, as over a quota, nobody hears of it.
     ///
     /// # Errors
-    /// As [`Draft::commit`].
+    /// As [`Draft::commit`], but for [`FileError::Unsynced`].
     #[track_caller]
     pub fn commit_without_sync(self) -> impl Future<Output = Result<(), FileError>> {
         let called = self.place.comm.called_from(Location::caller());
-        called.run(self.finish(false))
+        called.run(self.finish(None))
     }
 
-    async fn finish(mut self, syncs: bool) -> Result<(), FileError> {
+    /// With `sync_folder`, which syncs one, all is on the disk when this has ended.
+    async fn finish(
+        mut self,
+        sync_folder: Option<fn(&Path) -> io::Result<()>>,
+    ) -> Result<(), FileError> {
         let comm = &self.place.comm;
         // All have written.
         comm.barrier().await?;
         let own = comm.process_of(comm.rank())?;
         let first = (0..comm.size()).find(|&rank| comm.process_of(rank) == Ok(own));
         let mut synced = Ok(());
-        if syncs && first == Some(comm.rank()) {
+        if sync_folder.is_some() && first == Some(comm.rank()) {
             let done = self.place.file.sync_all();
             synced = done.map_err(FileError::io("sync", &self.place.path));
         }
         agree(comm, synced).await?;
         let mut named = Ok(());
         if comm.rank() == 0 {
-            named = self.take_name(syncs);
+            let draft = &self.place.path;
+            named = fs::rename(draft, &self.target).map_err(FileError::io("rename", draft));
             if named.is_ok() {
                 self.removal.0 = None;
             }
         }
-        agree(&self.place.comm, named).await
-    }
-
-    fn take_name(&self, syncs: bool) -> Result<(), FileError> {
-        let (draft, target) = (&self.place.path, &self.target);
-        fs::rename(draft, target).map_err(FileError::io("rename", draft))?;
-        if syncs && cfg!(unix) {
-            let folder = folder_of(target);
-            let synced = File::open(folder).and_then(|folder| folder.sync_all());
-            synced.map_err(FileError::io("sync", folder))?;
-        }
-        Ok(())
-    }
-}
-
-/// The file of a draft, also of one that is only begun; it is removed when this is dropped.
-#[derive(Default)]
-struct Removal(Option<PathBuf>);
-
-impl Drop for Removal {
-    fn drop(&mut self) {
-        if let Some(draft) = self.0.take() {
-            // Nobody can be told.
-            drop(fs::remove_file(draft));
-        }
-    }
-}
-
-/// Where a path leads: a link stays, and what it names is written.
-fn followed(path: &Path) -> Result<PathBuf, FileError> {
-    // As many as systems follow.
-    const MOST: usize = 40;
-    let mut place = path.to_owned();
-    for _ in 0..=MOST {
-        let Ok(named) = fs::read_link(&place) else {
-            return Ok(place);
+        agree(comm, named).await?;
+        let Some(sync_folder) = sync_folder else {
+            return Ok(());
         };
-        place = folder_of(&place).join(named);
-    }
-    // A draft that took the name of one of them would end the circle in silence.
-    let why = format!("it leads through more than {MOST} symbolic links");
-    Err(FileError::io("open", path)(io::Error::other(why)))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Makes a file that nobody has, beside this one.
-fn made_beside(target: &Path) -> Result<(File, PathBuf), FileError> {
-    static DRAFTS: AtomicU64 = AtomicU64::new(0);
-    let name = target.file_name().ok_or_else(|| FileError::View {
-        problem: format!("{} is no name of a file", target.display()),
-    })?;
-    loop {
-        // Relaxed: only that no two have the same number counts.
-        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-        let mut draft = OsString::from(".");
-        draft.push(name);
-        draft.push(format!(".{}-{number}.part", process::id()));
-        let draft = target.with_file_name(draft);
-        match OpenOptions::new().write(true).create_new(true).open(&draft) {
-            // A process that had this number has left it.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            made => return Ok((made.map_err(FileError::io("create", &draft))?, draft)),
-        }
+        let synced = (comm.rank() == 0).then(|| {
+            let synced = sync_folder(folder_of(&self.target));
+            synced.map_err(|error| error.to_string())
+        });
+        let synced: Result<(), String> = comm.broadcast(0, synced).await?;
+        synced.map_err(|problem| FileError::Unsynced {
+            path: self.target.clone(),
+            problem,
+        })
     }
 }
 
@@ -370,5 +325,37 @@ impl<T> fmt::Debug for Draft<T> {
             .field("draft", &self.place.path)
             .field("target", &self.target)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_comm::World;
+
+    fn refuses(_: &Path) -> io::Result<()> {
+        Err(io::Error::other("worn out"))
+    }
+
+    #[test]
+    fn sem_g357_all_ranks_are_told_that_the_file_is_there_when_its_folder_is_not_synced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let told = World::threads(2).run(async |comm| -> Result<_, FileError> {
+            let draft = Draft::create(&comm, &path).await?;
+            draft.write_at_all(comm.rank() as u64, &[7_u8]).await?;
+            Ok(draft.finish(Some(refuses)).await.unwrap_err())
+        });
+        for told in told.unwrap() {
+            assert!(
+                matches!(&told, FileError::Unsynced { path: of, problem }
+                    if *of == path && problem == "worn out"),
+                "{told}"
+            );
+        }
+        assert_eq!(fs::read(&path).unwrap(), [7, 7]);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        sync_folder(folder.path()).unwrap();
+        sync_folder(&folder.path().join("nowhere")).unwrap_err();
     }
 }

@@ -41,6 +41,14 @@ pub enum FileError {
         /// What is wrong.
         problem: String,
     },
+    /// A draft has become the file, whole, and the file has the name. That the name is on the disk
+    /// the system does not say: a failure of the machine may bring back what had the name before.
+    Unsynced {
+        /// The file.
+        path: PathBuf,
+        /// What the system says of the folder.
+        problem: String,
+    },
     /// Another rank has failed in a call of all.
     Elsewhere {
         /// The first that has.
@@ -85,6 +93,12 @@ impl fmt::Display for FileError {
                 path.display()
             ),
             FileError::View { problem } => f.write_str(problem),
+            FileError::Unsynced { path, problem } => write!(
+                f,
+                "{} is written, but a failure of the machine may bring back what was there \
+                 before: sync of its folder is not possible: {problem}",
+                path.display()
+            ),
             FileError::Elsewhere { rank, problem } => write!(f, "rank {rank}: {problem}"),
             FileError::Comm(error) => write!(f, "{error}"),
         }

@@ -52,6 +52,7 @@
 
 mod agree;
 mod at;
+mod beside;
 mod draft;
 mod error;
 mod rank_file;

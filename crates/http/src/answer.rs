@@ -2,7 +2,7 @@
 
 use crate::body::{HttpReply, json, typed};
 use crate::caller::Caller;
-use crate::headers::FETCH_SITE;
+use crate::headers::{FETCH_SITE, all};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::{cbor, console, events, metrics, openapi, resource, target::RequestTarget};
@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// Answers a request, whatever it is. The certificate of the connection tells `role`.
 pub(crate) async fn answer(
     site: &ServerShared,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     role: Option<Arc<str>>,
 ) -> HttpReply {
     let wants_cbor = cbor::is_wanted(request.headers());
-    let answered = match admit(site, &request) {
+    let answered = match admit(site, request) {
         Ok(()) => route(site, request, role).await,
         Err(refusal) => Err(refusal),
     };
@@ -39,7 +39,7 @@ fn admit(site: &ServerShared, request: &Request<Incoming>) -> Result<(), Refusal
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
         return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
     }
-    let mut hosts = headers.get_all(HOST).iter();
+    let mut hosts = all(headers, &HOST);
     let (host, second) = (
         hosts.next().and_then(|host| host.to_str().ok()),
         hosts.next(),
@@ -70,10 +70,12 @@ fn admit(site: &ServerShared, request: &Request<Incoming>) -> Result<(), Refusal
 }
 
 fn is_ours(site: &ServerShared, host: &str) -> bool {
-    let end = match host.find(']') {
-        Some(end) => end + 1,
-        None => host.find(':').unwrap_or(host.len()),
+    let place = |of: u8| host.bytes().position(|byte| byte == of);
+    let end = match host.starts_with('[') {
+        true => place(b']').map(|end| end + 1),
+        false => place(b':'),
     };
+    let end = end.unwrap_or(host.len());
     let (name, port) = host.split_at(end);
     let has_port = port.is_empty() || port[1..].parse::<u16>().is_ok();
     let is_name = |known: &str| known.eq_ignore_ascii_case(name);
@@ -82,11 +84,11 @@ fn is_ours(site: &ServerShared, host: &str) -> bool {
 }
 
 fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
-    let fetched = headers.get(&FETCH_SITE);
+    let fetched = all(headers, &FETCH_SITE).next();
     if fetched.is_some_and(|site| site != "same-origin" && site != "none") {
         return true;
     }
-    let Some(origin) = headers.get(ORIGIN) else {
+    let Some(origin) = all(headers, &ORIGIN).next() else {
         return false;
     };
     let origin = origin
@@ -98,14 +100,14 @@ fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
 
 async fn route(
     site: &ServerShared,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     role: Option<Arc<str>>,
 ) -> Result<HttpReply, Refusal> {
     let target = RequestTarget::read(request.uri())?;
     // These answer however much there is to do.
     match target.path.as_str() {
-        "/healthz" => return only_get(&request, || json(&json!({"status": "ok"}))),
-        "/readyz" => return only_get(&request, || readiness(site)),
+        "/healthz" => return only_get(request, || json(&json!({"status": "ok"}))),
+        "/readyz" => return only_get(request, || readiness(site)),
         path if console::is_of(path) => {
             return console::answer(path, request.method(), request.headers());
         }
@@ -119,17 +121,20 @@ async fn route(
         )));
     };
     match target.path.as_str() {
-        "/" => only_get(&request, || directory(site)),
-        "/openapi.json" => only_get(&request, || json(&openapi::document(&site.node))),
-        "/metrics" => only_get(&request, || {
+        "/" => only_get(request, || directory(site)),
+        "/openapi.json" => only_get(request, || json(&openapi::document(&site.node))),
+        "/metrics" => only_get(request, || {
             typed("text/plain; version=0.0.4", metrics::text(&site.node))
         }),
         _ => {
             let (service, rest) = find(site, &target.path)?;
             match rest {
                 "/-/events" => {
-                    only_reads(&request)?;
-                    events::stream(site, &service, &target, request.headers(), &caller).await
+                    only_reads(request)?;
+                    let stream =
+                        events::stream(site, &service, &target, request.headers(), &caller);
+                    // In a box, as what is rare: all requests have room for what is awaited here.
+                    Box::pin(stream).await
                 }
                 _ => resource::answer(site, &service, rest, &target, request, &caller).await,
             }

@@ -9,11 +9,11 @@ use crate::{Limits, weight};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
-use hyper::http::request::Parts;
-use hyper::{Request, StatusCode};
+use hyper::{Request, StatusCode, Uri};
 use motet_service::{FaultCode, Value};
 use std::borrow::Cow;
 use std::future::{Future, poll_fn};
+use std::mem::take;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -32,13 +32,13 @@ pub(crate) fn kind(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, Refusal>
     }))
 }
 
-/// The head and the bytes of a request.
+/// The bytes of a request.
 pub(crate) async fn bytes(
     site: &ServerShared,
-    request: Request<Incoming>,
-) -> Result<(Parts, Bytes), Refusal> {
-    let (head, body) = request.into_parts();
-    uncompressed(&head.headers)?;
+    request: &mut Request<Incoming>,
+) -> Result<Bytes, Refusal> {
+    uncompressed(request.headers())?;
+    let body = request.body_mut();
     let limits = &site.limits;
     let too_large = || {
         let reason = format!("the body is larger than {} bytes", limits.body);
@@ -50,17 +50,16 @@ pub(crate) async fn bytes(
     if length.is_some_and(|length| length > limits.body as u64) {
         return Err(too_large());
     }
-    let bytes = match soon(limits.body_time, collect(body, limits.body)).await {
+    match soon(limits.body_time, collect(body, limits.body)).await {
         Err(_) => {
             let reason = format!("the body did not come within {:?}", limits.body_time);
             let status = StatusCode::REQUEST_TIMEOUT;
-            return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
+            Err(Refusal::new(status, FaultCode::MessageNotSupported, reason))
         }
-        Ok(Err(why)) => return Err(Refusal::bad(format!("the body is broken off: {why}"))),
-        Ok(Ok(None)) => return Err(too_large()),
-        Ok(Ok(Some(bytes))) => bytes,
-    };
-    Ok((head, bytes))
+        Ok(Err(why)) => Err(Refusal::bad(format!("the body is broken off: {why}"))),
+        Ok(Ok(None)) => Err(too_large()),
+        Ok(Ok(Some(bytes))) => Ok(bytes),
+    }
 }
 
 /// Refuses a body that is compressed: it would be told to be no JSON.
@@ -79,7 +78,7 @@ fn uncompressed(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// All of a body, if it has no more than `most` bytes. One that came as a whole is not copied.
-async fn collect(mut body: Incoming, most: usize) -> Result<Option<Bytes>, hyper::Error> {
+async fn collect(body: &mut Incoming, most: usize) -> Result<Option<Bytes>, hyper::Error> {
     let (mut first, mut all) = (Bytes::new(), Vec::new());
     // Behind the last byte of a length that is known comes nothing.
     while !body.is_end_stream()
@@ -95,7 +94,7 @@ async fn collect(mut body: Incoming, most: usize) -> Result<Option<Bytes>, hyper
             first = data;
             continue;
         }
-        all.extend_from_slice(&std::mem::take(&mut first));
+        all.extend_from_slice(&take(&mut first));
         all.extend_from_slice(&data);
     }
     Ok(Some(if all.is_empty() { first } else { all.into() }))
@@ -125,12 +124,15 @@ async fn soon<F: Future>(most: Duration, future: F) -> Result<F::Output, Elapsed
 /// headers, empty: the answer's are written into it.
 pub(crate) async fn body(
     site: &ServerShared,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     kinds: &[&str],
 ) -> Result<(Value, HeaderMap), Refusal> {
-    let (head, bytes) = bytes(site, request).await?;
-    let value = read(kind(&head.headers)?.as_deref(), &bytes, kinds, &site.limits)?;
-    Ok((value, emptied(head.headers)))
+    let bytes = bytes(site, request).await?;
+    let kind = kind(request.headers())?;
+    let value = read(kind.as_deref(), &bytes, kinds, &site.limits)?;
+    // The memory of the head is not kept until there is an answer.
+    *request.uri_mut() = Uri::default();
+    Ok((value, emptied(take(request.headers_mut()))))
 }
 
 /// The table without its headers. hyper keeps that of an answer for the next head: one that has

@@ -1,7 +1,7 @@
 //! Headers as text.
 
 use crate::problem::Refusal;
-use hyper::header::{HeaderMap, HeaderName};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// How long a call may take, in milliseconds.
 pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("motet-timeout");
@@ -21,12 +21,22 @@ pub(crate) static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-i
 /// Whether a page of this site has sent the request.
 pub(crate) static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
+/// The headers of this name. Few heads have many lines: to look at each takes less than to find one
+/// by its hash.
+pub(crate) fn all<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = &'a HeaderValue> {
+    let given = headers.iter().filter(move |(own, _)| *own == name);
+    given.map(|(_, value)| value)
+}
+
 /// The header of this name, if there is one.
 pub(crate) fn text<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
 ) -> Result<Option<&'a str>, Refusal> {
-    let mut given = headers.get_all(name).iter();
+    let mut given = all(headers, name);
     let (first, second) = (given.next(), given.next());
     if second.is_some() {
         return Err(Refusal::bad(format!("{name} is given twice; give it once")));

@@ -116,12 +116,43 @@ fn describe(
             described.remove(method);
         }
     }
-    paths.insert(path.clone(), at_state);
+    let deletes = |own: &&OperationInfo| own.verb == Verb::Delete;
+    let is_deleted = service.operations.iter().filter(deletes).count() == 1;
     for operation in &service.operations {
         let name = &operation.name;
         let described = call(operation, &id(name), front, all);
+        if is_deleted && operation.verb == Verb::Delete {
+            at_state["delete"] = deletion(&described["post"], &id(name));
+        }
         paths.insert(format!("{path}/-/{name}"), described);
     }
+    paths.insert(path.clone(), at_state);
+}
+
+/// The operation that is called by `POST`, called by `DELETE` of the service.
+fn deletion(post: &Value, id: &str) -> Value {
+    let given = &post["requestBody"];
+    let mut parameters = conditions();
+    if let Some(parameters) = parameters.as_array_mut() {
+        parameters.push(in_query(&given["content"]["application/json"]["schema"]));
+    }
+    json!({
+        "operationId": format!("{id}-by-delete"),
+        "summary": post["summary"],
+        "parameters": parameters,
+        "responses": post["responses"],
+    })
+}
+
+/// A body that stands in the query.
+fn in_query(given: &Value) -> Value {
+    json!({
+        "name": "body",
+        "in": "query",
+        "required": !is_nothing(given),
+        "description": "The body, as JSON. Fields of an object may be parameters of their own instead.",
+        "content": {"application/json": {"schema": given}},
+    })
 }
 
 fn call(operation: &OperationInfo, id: &str, front: &str, all: &mut SchemaComponents) -> Value {
@@ -141,13 +172,7 @@ fn call(operation: &OperationInfo, id: &str, front: &str, all: &mut SchemaCompon
     let get = json!({
         "operationId": format!("{id}-by-get"),
         "summary": operation.about,
-        "parameters": [{
-            "name": "body",
-            "in": "query",
-            "required": !is_nothing(&given),
-            "description": "The body, as JSON. Fields of an object may be parameters of their own instead.",
-            "content": {"application/json": {"schema": given}},
-        }],
+        "parameters": [in_query(&given)],
         "responses": answers(status, &answer),
     });
     json!({"get": get, "post": post})

@@ -29,7 +29,7 @@ pub(crate) async fn answer(
     service: &AnyClient,
     rest: &str,
     target: &RequestTarget,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     caller: &Caller,
 ) -> Result<HttpReply, Refusal> {
     let answered = answer_at(site, service, rest, target, request, caller).await;
@@ -44,12 +44,24 @@ pub(crate) async fn answer(
 
 /// The methods that are for the state of a service.
 fn allowed(service: &AnyClient) -> &'static str {
-    match (service.takes("replace"), service.takes("patch")) {
-        (true, true) => "GET, HEAD, PUT, PATCH, OPTIONS",
-        (true, false) => "GET, HEAD, PUT, OPTIONS",
-        (false, true) => "GET, HEAD, PATCH, OPTIONS",
-        (false, false) => "GET, HEAD, OPTIONS",
+    let (is_set, is_patched) = (service.takes("replace"), service.takes("patch"));
+    match (is_set, is_patched, deletion(service).is_some()) {
+        (true, true, true) => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+        (true, true, false) => "GET, HEAD, PUT, PATCH, OPTIONS",
+        (true, false, true) => "GET, HEAD, PUT, DELETE, OPTIONS",
+        (true, false, false) => "GET, HEAD, PUT, OPTIONS",
+        (false, true, true) => "GET, HEAD, PATCH, DELETE, OPTIONS",
+        (false, true, false) => "GET, HEAD, PATCH, OPTIONS",
+        (false, false, true) => "GET, HEAD, DELETE, OPTIONS",
+        (false, false, false) => "GET, HEAD, OPTIONS",
     }
+}
+
+/// The operation that `DELETE` calls: the one of the contract with this verb, if there is one.
+fn deletion(service: &AnyClient) -> Option<&'static str> {
+    let mut deleting = service.operations().filter(|own| own.verb == Verb::Delete);
+    let only = deleting.next()?;
+    deleting.next().is_none().then_some(only.name)
 }
 
 async fn answer_at(
@@ -57,7 +69,7 @@ async fn answer_at(
     service: &AnyClient,
     rest: &str,
     target: &RequestTarget,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     caller: &Caller,
 ) -> Result<HttpReply, Refusal> {
     // Whether a method is for this place is told first.
@@ -94,11 +106,16 @@ async fn answer_at(
                 let patched = service.call_with(operation, body, options);
                 Ok(json_with(headers, &site.wakes.wait(patched).await?))
             }
+            Method::DELETE => {
+                delete(site, service, target, options, request.headers(), caller).await
+            }
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
                 let options = options?;
-                let (_, bytes) = bytes(site, request).await?;
-                Ok(dssp::answer(service, &bytes, options, caller, &site.limits).await)
+                let bytes = bytes(site, request).await?;
+                let answered = dssp::answer(service, &bytes, options, caller, &site.limits);
+                // In a box, as what is rare: all requests have room for what is awaited here.
+                Ok(Box::pin(answered).await)
             }
             Method::OPTIONS => described(service),
             _ => Err(Refusal::method(
@@ -107,20 +124,20 @@ async fn answer_at(
             )),
         },
         _ => match *request.method() {
-            Method::GET | Method::HEAD => {
-                let escaped = rest
-                    .split('/')
-                    .skip(1)
-                    .map(|segment| segment.replace('~', "~0").replace('/', "~1"));
-                let pointer = escaped.map(|segment| format!("/{segment}"));
-                part(site, service, &pointer.collect::<String>(), options?).await
-            }
+            Method::GET | Method::HEAD => part(site, service, &pointer(rest), options?).await,
             _ => Err(Refusal::method(
                 "GET, HEAD",
                 "parts of a state are only read; change them by PATCH of the state, or by an operation",
             )),
         },
     }
+}
+
+/// The JSON Pointer that the path behind that of a service stands for.
+fn pointer(rest: &str) -> String {
+    let segments = rest.split('/').skip(1);
+    let escaped = segments.map(|segment| segment.replace('~', "~0").replace('/', "~1"));
+    escaped.map(|segment| format!("/{segment}")).collect()
 }
 
 /// The operation that is called by what is behind the path of a service.
@@ -192,6 +209,27 @@ fn may_set(caller: &Caller, headers: &HeaderMap) -> Result<(), Refusal> {
             "If-None-Match is for GET; a change takes If-Match, with the ETag of the state",
         )),
     }
+}
+
+/// Delete. What is to be deleted stands in the query, as the body of a read does.
+async fn delete(
+    site: &ServerShared,
+    service: &AnyClient,
+    target: &RequestTarget,
+    options: Result<Options, Refusal>,
+    headers: &HeaderMap,
+    caller: &Caller,
+) -> Result<HttpReply, Refusal> {
+    let Some(name) = deletion(service) else {
+        let reason = "the contract has no operation that deletes, or several: POST to -/NAME; \
+                      -/drop ends the service";
+        return Err(Refusal::method(allowed(service), reason));
+    };
+    may_set(caller, headers)?;
+    let options = options?;
+    let body = fitting(body_of(&target.parameters), site.limits.depth)?;
+    let called = CalledOperation::of(service, name);
+    carry_out(site, service, &called, options, (body, HeaderMap::new())).await
 }
 
 /// Get.
@@ -292,7 +330,7 @@ async fn operation(
     called: &CalledOperation<'_>,
     target: &RequestTarget,
     options: Result<Options, Refusal>,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
 ) -> Result<HttpReply, Refusal> {
     let name = called.name;
     let (options, (body, headers)) = match *request.method() {
@@ -308,7 +346,18 @@ async fn operation(
         }
         _ => return Err(not_called_so(service, called)),
     };
-    let answering = service.call_with(name, body, options);
+    carry_out(site, service, called, options, (body, headers)).await
+}
+
+/// Calls an operation with a body, and answers with these headers, too.
+async fn carry_out(
+    site: &ServerShared,
+    service: &AnyClient,
+    called: &CalledOperation<'_>,
+    options: Options,
+    (body, headers): (Value, HeaderMap),
+) -> Result<HttpReply, Refusal> {
+    let answering = service.call_with(called.name, body, options);
     let answer = site.wakes.wait(answering).await?;
     let mut reply = json_with(headers, &answer);
     if called.job

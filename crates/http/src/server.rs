@@ -5,6 +5,7 @@ use crate::heads::{HeadTimer, HeadWait};
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
 use crate::site::{InFlight, ServerShared};
+use crate::wakes::Wakes;
 use crate::writes::WatchedWrites;
 use crate::{Config, Limits, StartError};
 use hyper::server::conn::http1;
@@ -62,9 +63,13 @@ impl Server {
         let listener = TcpListener::bind(config.listen).map_err(taken)?;
         listener.set_nonblocking(true).map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
+        let wakes = Arc::new(Wakes::default());
+        let (before, after) = (Arc::clone(&wakes), Arc::clone(&wakes));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
+            .on_thread_park(move || before.before_sleep())
+            .on_thread_unpark(move || after.after_sleep())
             .build()
             .map_err(StartError::Thread)?;
         let listener = {
@@ -86,7 +91,7 @@ impl Server {
             in_flight: InFlight::new(limits.in_flight),
             limits,
             anonymous: "anonymous".into(),
-            wakes: Arc::default(),
+            wakes,
             stop: stopped,
         });
         let body = move || runtime.block_on(accept(listener, site));
@@ -136,6 +141,7 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<ServerShared>) {
     let (room, refusals) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(64)));
     let mut stop = site.stop.clone();
     loop {
+        site.wakes.look();
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.changed() => break,
@@ -204,12 +210,12 @@ pub(crate) async fn exchange(
     let (limits, heads) = (site.limits.clone(), Arc::new(HeadWait::new()));
     let timer = HeadTimer::new(Arc::clone(&heads), limits.head_time);
     let stream = WatchedWrites::new(stream, limits.write_time, Arc::clone(&heads));
-    let stop = site.stop.clone();
-    let service = service_fn(move |request| {
+    let (stop, wakes) = (site.stop.clone(), Arc::clone(&site.wakes));
+    let service = service_fn(move |mut request| {
         let (site, role, heads) = (Arc::clone(&site), role.clone(), Arc::clone(&heads));
         heads.came();
         async move {
-            let mut reply = answer(&site, request, role).await;
+            let mut reply = answer(&site, &mut request, role).await;
             reply.body_mut().belongs_to(heads);
             Ok::<_, Infallible>(reply)
         }
@@ -221,7 +227,7 @@ pub(crate) async fn exchange(
         http.max_headers(limits.headers);
     }
     let connection = pin!(http.serve_connection(TokioIo::new(stream), service));
-    to_its_end(connection, timer, stop, |connection| {
+    to_its_end(connection, (timer, wakes), stop, |connection| {
         connection.graceful_shutdown();
     })
     .await;
@@ -231,7 +237,7 @@ pub(crate) async fn exchange(
 /// stops, it is told so by `shut_down`, and ends with what it is doing.
 async fn to_its_end<C: Future>(
     mut connection: Pin<&mut C>,
-    mut timer: HeadTimer,
+    (mut timer, wakes): (HeadTimer, Arc<Wakes>),
     mut stop: watch::Receiver<bool>,
     shut_down: impl Fn(Pin<&mut C>),
 ) {
@@ -240,6 +246,8 @@ async fn to_its_end<C: Future>(
     let mut stopping = pin!(unconstrained(stop.wait_for(|stop| *stop)));
     let (mut own, mut is_told): (Option<Waker>, bool) = (None, false);
     poll_fn(|cx| {
+        // Others' answers: a server that always has a connection to go on with does not sleep.
+        wakes.look();
         loop {
             // Whoever breaks the protocol is told by hyper, and has nobody else to tell.
             if connection.as_mut().poll(cx).is_ready() {

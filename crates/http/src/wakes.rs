@@ -1,28 +1,40 @@
-//! One wake of the server for all answers that are ready.
+//! One wake of the server for all answers that are ready, and none while it is awake.
 //!
 //! ```text
-//!   workers: answer, answer, answer ──► list ──► one write to the server's event ──► all their tasks
+//!   workers: answer, answer, answer ──► list ──► server, awake: looks ──► all their tasks
+//!                                        └──► server, asleep: one write to its event ──► looks
 //! ```
 //!
-//! Tokio writes to the event of its thread for each task that another thread wakes. Here the first
-//! answer in the list wakes one task, which wakes the others from the server's own thread.
+//! Tokio writes to the event of its thread for each task that another thread wakes. Here the server
+//! looks at the list before it sleeps, and with each connection that it takes or goes on with: also
+//! one that never sleeps looks. If it sleeps, the first answer in the list wakes one task, which
+//! wakes the others from the server's own thread.
 
-use motet_sync::atomic::{AtomicBool, Ordering};
-use motet_sync::{Mutex, renew_waker};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use motet_sync::{Mutex, offer_core, renew_waker};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Instant;
 
 /// Those who are to be woken.
 #[derive(Default)]
-pub(crate) struct Wakes(Mutex<Ready>);
+pub(crate) struct Wakes {
+    ready: Mutex<Ready>,
+    /// Whether somebody is in the list, to be read without its lock.
+    is_any: AtomicBool,
+    /// How many wait.
+    waiting: AtomicUsize,
+}
 
 #[derive(Default)]
 struct Ready {
     /// Whether [`Wakes::run`] is there to wake them.
     runs: bool,
-    /// That of its task, while the list is empty.
+    /// The server looks before it sleeps.
+    is_awake: bool,
+    /// That of the task of [`Wakes::run`], until it is woken.
     own: Option<Waker>,
     list: Vec<Arc<OneWake>>,
 }
@@ -32,7 +44,7 @@ struct WakesEnd<'a>(&'a Wakes);
 
 impl Drop for WakesEnd<'_> {
     fn drop(&mut self) {
-        let left = std::mem::take(&mut *self.0.0.lock());
+        let left = std::mem::take(&mut *self.0.ready.lock());
         for one in left.list {
             one.waker.wake_by_ref();
         }
@@ -47,33 +59,83 @@ struct OneWake {
     is_woken: AtomicBool,
 }
 
+/// One of those who wait, until this is dropped.
+struct WaitingOne<'a>(&'a AtomicUsize);
+
+impl<'a> WaitingOne<'a> {
+    fn new(waiting: &'a AtomicUsize) -> Self {
+        // Relaxed, here and below: the server counts and looks on its own thread.
+        waiting.fetch_add(1, Ordering::Relaxed);
+        WaitingOne(waiting)
+    }
+}
+
+impl Drop for WaitingOne<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Wakes {
     /// Wakes those whose answers are ready, for as long as it runs.
     pub(crate) async fn run(&self) {
         let _end = WakesEnd(self);
-        let mut ready = Vec::new();
         poll_fn(|cx| {
-            let mut state = self.0.lock();
+            let mut state = self.ready.lock();
             state.runs = true;
-            // An empty list is put in its place, with the room of the last.
-            std::mem::swap(&mut state.list, &mut ready);
             let before = match &mut state.own {
                 Some(own) => renew_waker(own, cx.waker()),
                 own => own.replace(cx.waker().clone()),
             };
             drop(state);
             drop(before);
-            for one in ready.drain(..) {
-                one.waker.wake_by_ref();
-            }
+            self.look();
             Poll::Pending
         })
         .await
     }
 
+    /// Wakes those whose answers are ready.
+    pub(crate) fn look(&self) {
+        // Relaxed: what it does not see yet it sees at the next look, and under the lock below.
+        if self.is_any.load(Ordering::Relaxed) {
+            self.wake_all(|_| {});
+        }
+    }
+
+    /// The server has nothing to do: wakes those whose answers are ready. While several wait for
+    /// theirs, it first lets the workers, and those who ask, have its core: then it sleeps less
+    /// often, and goes on with more of them at a time.
+    pub(crate) fn before_sleep(&self) {
+        if self.waiting.load(Ordering::Relaxed) > 1 && !self.is_any.load(Ordering::Relaxed) {
+            offer_core(Instant::now());
+        }
+        self.wake_all(|state| state.is_awake = !state.list.is_empty());
+    }
+
+    /// The server is awake again: it looks before it sleeps.
+    pub(crate) fn after_sleep(&self) {
+        self.ready.lock().is_awake = true;
+    }
+
+    /// Empties the list, of which `first` is told.
+    fn wake_all(&self, first: impl FnOnce(&mut Ready)) {
+        let mut state = self.ready.lock();
+        first(&mut state);
+        self.is_any.store(false, Ordering::Relaxed);
+        // The next ones are as many, most often.
+        let room = state.list.len();
+        let ready = std::mem::replace(&mut state.list, Vec::with_capacity(room));
+        drop(state);
+        for one in ready {
+            one.waker.wake_by_ref();
+        }
+    }
+
     /// Waits for what other threads do. `future` is looked at when it has been woken: its task is
     /// for the sake of its connection, too.
     pub(crate) async fn wait<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        let _one = WaitingOne::new(&self.waiting);
         let mut future = pin!(future);
         let mut waker: Option<(Waker, Arc<OneWake>)> = None;
         poll_fn(|cx| {
@@ -99,7 +161,7 @@ impl Wakes {
 
 impl Wake for OneWake {
     fn wake(self: Arc<Self>) {
-        let mut state = self.wakes.0.lock();
+        let mut state = self.wakes.ready.lock();
         // Before its task is woken, which looks. Inside the lock: of two that wake at once the
         // later has seen what the earlier did, and whoever sees the later sees both.
         self.is_woken.store(true, Ordering::Release);
@@ -108,7 +170,11 @@ impl Wake for OneWake {
             return self.waker.wake_by_ref();
         }
         state.list.push(Arc::clone(&self));
-        let own = state.own.take();
+        self.wakes.is_any.store(true, Ordering::Relaxed);
+        let own = match state.is_awake {
+            true => None,
+            false => state.own.take(),
+        };
         drop(state);
         if let Some(own) = own {
             own.wake();
@@ -159,6 +225,44 @@ mod tests {
         for wait in &mut waiting {
             assert_eq!(wait.as_mut().poll(&mut cx), Poll::Ready(Ok(7)));
         }
+    }
+
+    #[test]
+    fn a_server_that_is_awake_is_told_nothing_and_looks() {
+        let (wakes, counted) = (Arc::new(Wakes::default()), Arc::new(Counted::default()));
+        let waker = Waker::from(Arc::clone(&counted));
+        let mut cx = Context::from_waker(&waker);
+        let count = || counted.0.load(Ordering::Relaxed);
+        let mut run = pin!(wakes.run());
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        wakes.after_sleep();
+        let ask = |cx: &mut Context<'_>| {
+            let (sender, receiver) = oneshot::channel();
+            let mut wait = Box::pin(wakes.wait(receiver));
+            assert!(wait.as_mut().poll(cx).is_pending());
+            (sender, wait)
+        };
+        let [(one, wait_one), (two, wait_two), (three, wait_three)] =
+            [(); 3].map(|()| ask(&mut cx));
+        assert_eq!((one.send(1), count()), (Ok(()), 0));
+        wakes.look();
+        assert_eq!(count(), 1, "the first, as a connection is gone on with");
+        assert_eq!((two.send(2), count()), (Ok(()), 1));
+        wakes.before_sleep();
+        assert_eq!(count(), 2, "the second, instead of sleep");
+        wakes.before_sleep();
+        assert_eq!(
+            (three.send(3), count()),
+            (Ok(()), 3),
+            "it sleeps: it is told"
+        );
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(count(), 4);
+        assert_eq!(wakes.waiting.load(Ordering::Relaxed), 3);
+        for (wait, answer) in [(wait_one, 1), (wait_two, 2), (wait_three, 3)] {
+            assert_eq!(pin!(wait).poll(&mut cx), Poll::Ready(Ok(answer)));
+        }
+        assert_eq!(wakes.waiting.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn answer(overlay: &Overlay, room: &Room<String>, line: &str) -> Result<String, 
         ("heard", ..) => {
             let mut heard = Vec::new();
             while let Some(sample) = room.port().test() {
-                heard.push(format!("{}:{}", sample.publisher, *sample.value));
+                heard.push(format!("{}:{}", sample.publisher(), *sample.value));
             }
             heard.join(" ")
         }

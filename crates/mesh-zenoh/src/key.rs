@@ -122,7 +122,9 @@ fn make_file(
         io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
         _ => wrong(error),
     })?;
-    fill(&mut file).map_err(|error| {
+    // Over a quota, or on another machine, a system may say only at the sync that there is no room.
+    let filled = fill(&mut file).and_then(|()| file.sync_all());
+    filled.map_err(|error| {
         // The first error is the one to tell.
         let _ = fs::remove_file(path);
         wrong(error)

@@ -3,8 +3,8 @@
 
 use crate::error::MeshJoinError;
 use crate::key::{KeyFileError, RunKey};
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -149,7 +149,10 @@ impl Rendezvous {
     pub(crate) fn enter(&self, addresses: &[String]) -> Result<(), MeshJoinError> {
         let wrong = |error| MeshJoinError::Rendezvous(self.folder.clone(), error);
         let beside = self.own.with_extension("new");
-        let written = fs::write(&beside, addresses.join("\n"));
+        let written = File::create(&beside).and_then(|mut file| {
+            file.write_all(addresses.join("\n").as_bytes())?;
+            file.sync_all()
+        });
         let entered = written.and_then(|()| fs::rename(&beside, &self.own));
         entered.map_err(|error| {
             // Nobody else knows its name. The first error is the one to tell.

@@ -44,7 +44,15 @@ pub(crate) enum FlowSource {
 
 impl FlowSource {
     pub(crate) fn is_of(&self, peer: &PeerName) -> bool {
-        matches!(self, FlowSource::There(of, _) if of == peer)
+        self.peer() == Some(peer)
+    }
+
+    /// The peer whose topic it is.
+    pub(crate) fn peer(&self) -> Option<&PeerName> {
+        match self {
+            FlowSource::There(peer, _) => Some(peer),
+            FlowSource::Here(_) | FlowSource::Log(_) => None,
+        }
     }
 }
 

@@ -157,7 +157,7 @@ fn hear(seed: u64, frames: usize) {
     own.publish(7).expect("there is room");
     replay.run();
     let sample = samples.port().test().expect("the sample of the good node");
-    assert_eq!((*sample.value, sample.publisher.as_str()), (7, "good"));
+    assert_eq!((*sample.value, sample.publisher().as_str()), (7, "good"));
     config.from = StartFrom::All;
     let all = good.subscribe::<u32>("a/b", &config).expect("a pattern");
     replay.run();

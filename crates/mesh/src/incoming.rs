@@ -110,6 +110,17 @@ impl Incoming {
         self.settle();
     }
 
+    /// The publisher knows that all before `first` are accepted.
+    pub(crate) fn is_told_before(&mut self, first: u64) {
+        while self
+            .waiting
+            .pop_front_if(|oldest| *oldest < first)
+            .is_some()
+        {}
+        self.settle();
+        self.told = self.told.max(self.accepted.min(first.saturating_sub(1)));
+    }
+
     fn settle(&mut self) {
         self.accepted = match self.waiting.front() {
             Some(first) => first - 1,

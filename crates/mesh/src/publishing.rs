@@ -89,9 +89,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
         let retains = self.qos.retain > 0;
         // It has room, and nothing is written for it.
-        if !retains && let Some((to, number, subscription)) = state.only_one_here() {
+        if !retains && let Some((to, number, end)) = state.only_one_here() {
             drop(state);
-            self.send_here(to, number, value, subscription);
+            self.send_here(to, number, value, end);
             return Ok(Published {
                 number,
                 subscribers: 1,
@@ -188,7 +188,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             out.push_retained(*number, payload.clone());
         }
         Flow {
-            subscription: None,
+            end: None,
             out,
             link: 0,
             listed: false,

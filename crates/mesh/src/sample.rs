@@ -10,27 +10,44 @@ use std::sync::Arc;
 pub struct Sample<T> {
     /// The value. Subscribers of the publisher's own process share it.
     pub value: Arc<T>,
-    /// The key of the topic.
-    pub key: Key,
-    /// The node that published it.
-    pub publisher: PeerName,
     /// Its number: the publications of a topic are numbered from 1.
     pub number: u64,
     /// It was published before this subscriber came.
     pub retained: bool,
     /// The numbers before this one that this subscriber has missed.
     pub gap: Option<Gap>,
+    pub(crate) origin: Arc<SampleOrigin>,
     /// With [`Ack::Handled`](crate::Ack::Handled): accepts it when the last clone of the sample is
     /// dropped.
     pub(crate) handled: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+/// What all samples of a topic have in common.
+#[derive(Debug)]
+pub(crate) struct SampleOrigin {
+    pub(crate) key: Key,
+    pub(crate) publisher: PeerName,
+}
+
+impl<T> Sample<T> {
+    /// The key of the topic.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.origin.key
+    }
+
+    /// The node that published it.
+    #[must_use]
+    pub fn publisher(&self) -> &PeerName {
+        &self.origin.publisher
+    }
 }
 
 impl<T> Clone for Sample<T> {
     fn clone(&self) -> Self {
         Sample {
             value: Arc::clone(&self.value),
-            key: self.key.clone(),
-            publisher: self.publisher.clone(),
+            origin: Arc::clone(&self.origin),
             handled: self.handled.clone(),
             ..*self
         }
@@ -49,8 +66,8 @@ impl<T: fmt::Debug> fmt::Debug for Sample<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sample")
             .field("value", &self.value)
-            .field("key", &self.key)
-            .field("publisher", &self.publisher)
+            .field("key", self.key())
+            .field("publisher", self.publisher())
             .field("number", &self.number)
             .field("retained", &self.retained)
             .field("gap", &self.gap)

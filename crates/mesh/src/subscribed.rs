@@ -1,21 +1,27 @@
 //! What a subscription holds: samples that come, in order, and the port that they go to.
 //!
 //! ```text
-//!   flow of a topic here   ──┐
-//!   frames of peers        ──┴─► [ came ] ── one at a time ──► Port ──► accepted ──► credit for the publisher
+//!   flow of a topic here   ──┬──── if none posts or waits ────┐
+//!   frames of peers        ──┴─► [ came ] ── one at a time ──┴─► Port ──► accepted ──► credit
 //! ```
 
 mod accepting;
+mod flows;
+mod from_here;
 mod logs;
 mod posting;
 mod state;
 
+pub(crate) use self::from_here::FlowEnd;
+
 use self::accepting::Handling;
-use self::state::{Flow, State};
+use self::flows::{Flow, FlowId};
+use self::state::{ArrivalCounts, State, TellingPlan};
 use crate::core::MAX_WINDOW;
 use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
+use crate::sample::SampleOrigin;
 use crate::start_from::{LogId, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
@@ -70,10 +76,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     /// The nodes whose topics come here.
     pub(crate) fn publishers(&self) -> BTreeSet<PeerName> {
         let state = self.state.lock();
-        let publishers = state.flows.keys();
-        publishers
-            .filter_map(|source| self.publisher(&state, source))
-            .collect()
+        let publishers = state.flows_now().map(|flow| &flow.origin.publisher);
+        publishers.cloned().collect()
     }
 
     /// Ends it, once its publishers are told what is accepted. Who posts does so when he has
@@ -91,54 +95,48 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
     }
 
-    /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and
-    /// the window.
-    pub(crate) fn opened_here(
-        &self,
-        topic: u32,
-        (key, class): (&Key, Class),
-        first: u64,
-        log: Option<LogId>,
-    ) -> (u64, usize) {
-        let opened = (key.clone(), class);
-        let upto = self.open(FlowSource::Here(topic), 0, opened, (first, log));
-        (upto, self.window as usize)
-    }
-
-    /// Begins a flow, or goes on with it: up to which number all are accepted.
+    /// Begins a flow, or goes on with it: its id, and up to which number all are accepted.
     fn open(
         &self,
         topic: FlowSource,
         link: u64,
         (key, class): (Key, Class),
         (mut first, log): (u64, Option<LogId>),
-    ) -> u64 {
+    ) -> (FlowId, u64) {
+        let publisher = topic.peer().unwrap_or(&self.me).clone();
+        let origin = Arc::new(SampleOrigin { key, publisher });
         let mut state = self.state.lock();
+        let State {
+            flows,
+            logs,
+            counts,
+            ..
+        } = &mut *state;
         let (mut source, mut is_new_topic) = (topic, false);
         if let Some(log) = log {
-            is_new_topic = state.logs.enter(source, log);
+            is_new_topic = logs.enter(source, log);
             source = FlowSource::Log(log);
             // It goes on where it was, whatever else it would begin with.
-            let known = state.flows.get(&source);
+            let known = flows.of(&source);
             first = known.map_or(first, |flow| flow.numbers.next());
         }
-        let fresh = || Flow {
-            key,
+        let (id, flow) = flows.open(source, |source| Flow {
+            source,
+            origin: Arc::clone(&origin),
             link,
             class,
             numbers: Incoming::beginning_at(first, self.window),
             gap: None,
             refused: None,
-        };
-        let flow = state.flows.entry(source).or_insert_with(fresh);
+        });
         let is_new_link = std::mem::replace(&mut flow.link, link) != link || is_new_topic;
+        if is_new_topic {
+            flow.origin = origin;
+        }
         let gap = flow.numbers.goes_on_at(first, is_new_link);
         flow.miss(gap);
-        let upto = flow.numbers.tell();
-        state.missed = state
-            .missed
-            .saturating_add(gap.map_or(0, |gap| gap.count()));
-        upto
+        counts.miss(gap);
+        (id, flow.numbers.tell())
     }
 
     /// Whether the peer has as many flows to this subscription as a node may have topics.
@@ -146,114 +144,60 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let FlowSource::There(peer, _) = source else {
             return false;
         };
-        let of_peer =
-            FlowSource::There(peer.clone(), 0)..=FlowSource::There(peer.clone(), u32::MAX);
-        let state = self.state.lock();
-        !state.flows.contains_key(source) && state.flows.range(of_peer).count() >= MAX_ENTRIES
+        let flows = &self.state.lock().flows;
+        flows.id(source).is_none() && flows.count_of(peer) >= MAX_ENTRIES
     }
 
-    /// None: nobody has the log now.
-    fn publisher(&self, state: &State<T>, source: &FlowSource) -> Option<PeerName> {
-        match source {
-            FlowSource::Here(_) => Some(self.me.clone()),
-            FlowSource::There(peer, _) => Some(peer.clone()),
-            FlowSource::Log(log) => self.publisher(state, state.logs.topic(*log)?),
-        }
-    }
-
-    /// A sample of a topic of this node. Up to which number all are accepted, if that is new.
-    pub(crate) fn comes_from_here(
-        self: &Arc<Self>,
-        topic: u32,
-        number: u64,
-        retained: bool,
-        value: Arc<T>,
-    ) -> Option<u64> {
-        self.take_in(FlowSource::Here(topic), number, retained, value)
-    }
-
-    /// How many samples of one publisher may be under way.
-    pub(crate) fn window(&self) -> usize {
-        self.window as usize
-    }
-
-    fn take_in(
-        self: &Arc<Self>,
-        source: FlowSource,
-        number: u64,
-        retained: bool,
-        value: Arc<T>,
-    ) -> Option<u64> {
-        let mut state = self.state.lock();
-        let arrived = self.arrives(&mut state, &source, number, retained, value);
-        let Ok(mut sample) = arrived else {
-            // What users wrote is dropped outside of the lock.
-            drop(state);
-            return None;
-        };
-        if std::mem::replace(&mut state.posting, true) {
-            state.came.push_back((source, sample));
-            return None;
-        }
-        state.tell_refused(&source, &mut sample);
-        drop(state);
-        self.post(source, sample)
-    }
-
-    /// A sample comes. Its value back: it has come before, its publisher was not to send it, or its
-    /// flow has ended meanwhile.
+    /// A sample comes. Its value back: it has come before, or its publisher was not to send it.
     fn arrives(
         self: &Arc<Self>,
-        state: &mut State<T>,
-        source: &FlowSource,
-        number: u64,
-        retained: bool,
+        (id, flow): (FlowId, &mut Flow),
+        counts: &mut ArrivalCounts,
+        (number, retained): (u64, bool),
         value: Arc<T>,
     ) -> Result<Sample<T>, Arc<T>> {
-        let publisher = self.publisher(state, source);
-        let (Some(flow), Some(publisher)) = (state.flows.get_mut(source), publisher) else {
-            return Err(value);
-        };
         let Arrival::New(gap) = flow.numbers.arrives(number) else {
             return Err(value);
         };
         flow.miss(gap);
-        let (key, told) = (flow.key.clone(), flow.gap.take());
+        counts.miss(gap);
+        counts.came += 1;
         let handled = (self.ack == Ack::Handled).then(|| {
-            let (subscription, source) = (Arc::downgrade(self), source.clone());
+            let subscription = Arc::downgrade(self);
             Arc::new(Handling {
                 subscription,
-                source,
+                id,
                 number,
             }) as Arc<dyn Any + Send + Sync>
         });
-        state.missed = state
-            .missed
-            .saturating_add(gap.map_or(0, |gap| gap.count()));
-        state.counted += 1;
         Ok(Sample {
             value,
-            key,
-            publisher,
             number,
             retained,
-            gap: told,
+            gap: flow.gap.take(),
+            origin: Arc::clone(&flow.origin),
             handled,
         })
     }
 
     /// A sample comes that cannot be read. What its publisher is to be told now.
-    fn unreadable(&self, state: &mut State<T>, source: &FlowSource, number: u64) -> Option<u64> {
-        state.unreadable += 1;
-        let flow = state.flows.get_mut(source)?;
+    fn unreadable(
+        &self,
+        flow: &mut Flow,
+        counts: &mut ArrivalCounts,
+        telling: &mut TellingPlan,
+        number: u64,
+    ) -> Option<u64> {
+        counts.unreadable += 1;
         let Arrival::New(gap) = flow.numbers.arrives(number) else {
             return None;
         };
         let from = gap.map_or(number, |gap| gap.from);
-        let missed = Gap { from, to: number };
-        flow.miss(Some(missed));
-        state.missed = state.missed.saturating_add(missed.count());
-        self.accept_in(state, source, number)
+        let missed = Some(Gap { from, to: number });
+        flow.miss(missed);
+        counts.miss(missed);
+        flow.numbers.accepts(number);
+        self.news(flow, telling)
     }
 }
 
@@ -292,7 +236,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         if self.has_all_of(&source) || self.state.lock().has_all_logs(log) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
-        let upto = self.open(source, link, (key, class), (first, log));
+        let (_, upto) = self.open(source, link, (key, class), (first, log));
         Ok((upto, self.window))
     }
 
@@ -305,19 +249,30 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         let mut state = self.state.lock();
         let of_log = state.logs.flow(source);
         let source = of_log.as_ref().unwrap_or(source);
+        let State {
+            flows,
+            counts,
+            came,
+            telling,
+            ..
+        } = &mut *state;
+        let id = flows.id(source);
+        let Some((id, flow)) = id.and_then(|id| Some((id, flows.get_mut(id)?))) else {
+            drop(state);
+            return;
+        };
+        came.reserve(samples.len());
         for (data, value) in samples.iter().zip(values) {
             let (number, retained) = (data.number, data.retained);
-            match value {
-                Some(value) => match self.arrives(&mut state, source, number, retained, value) {
-                    Ok(sample) => state.came.push_back((source.clone(), sample)),
-                    Err(value) => known.push(value),
-                },
-                None => told = self.unreadable(&mut state, source, number).or(told),
+            match value.map(|value| self.arrives((id, flow), counts, (number, retained), value)) {
+                Some(Ok(sample)) => came.push_back((id, sample)),
+                Some(Err(value)) => known.push(value),
+                None => told = self.unreadable(flow, counts, telling, number).or(told),
             }
         }
         let posts = !state.came.is_empty() && !std::mem::replace(&mut state.posting, true);
         self.unlock(state);
-        self.tell(source, told);
+        self.tell_all(told.map(|upto| (source.clone(), upto)));
         if posts {
             self.post_more();
         }
@@ -325,7 +280,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
 
     fn closed(&self, source: &FlowSource) {
         let mut state = self.state.lock();
-        state.flows.remove(source);
+        state.flows.close(source);
         state.logs.leave(|topic, _| topic == source);
     }
 
@@ -337,31 +292,31 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         let state = self.state.lock();
         SubscriptionInfo {
             pattern: self.pattern.clone(),
-            publishers: state.publisher_count(),
-            came: state.counted,
-            missed: state.missed,
-            unreadable: state.unreadable,
+            publishers: state.flows_now().count(),
+            came: state.counts.came,
+            missed: state.counts.missed,
+            unreadable: state.counts.unreadable,
         }
     }
 
     fn forget(&self, peer: &PeerName) {
         let mut state = self.state.lock();
-        state.flows.retain(|source, _| !source.is_of(peer));
+        state.flows.retain(|flow| !flow.source.is_of(peer));
         state.logs.leave(|topic, _| topic.is_of(peer));
     }
 
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool {
         let state = self.state.lock();
         let mut flows = state.flows.iter();
-        flows.any(|(source, flow)| state.is_of(source, peer) && flow.link != link)
+        flows.any(|flow| state.logs.is_of(&flow.source, peer) && flow.link != link)
     }
 
     fn forget_earlier(&self, peer: &PeerName, link: u64) {
         let mut state = self.state.lock();
         let State { flows, logs, .. } = &mut *state;
-        flows.retain(|source, flow| !source.is_of(peer) || flow.link == link);
+        flows.retain(|flow| !flow.source.is_of(peer) || flow.link == link);
         logs.leave(|topic, log| {
-            let flow = flows.get(&FlowSource::Log(log));
+            let flow = flows.of(&FlowSource::Log(log));
             topic.is_of(peer) && flow.is_none_or(|flow| flow.link != link)
         });
     }

@@ -138,11 +138,7 @@ impl Alignment {
                 let whole = work.batches(edge(round)..edge(round + 1)).all(|batch| {
                     self.align(&table, (sequences, &work), &batch, &mut values, control)
                 });
-                let cancelled = !whole || control.is_cancelled();
-                let cancelled = comm.allreduce(cancelled, |l, r| l | r).await?;
-                if cancelled {
-                    return Err(MiningError::Cancelled);
-                }
+                team.agree(!whole || control.is_cancelled()).await?;
                 team.report(|| Progress {
                     temperature: 0.0,
                     clusters: 0,

@@ -49,13 +49,9 @@ pub(crate) async fn finish(
     let end = points.len().min(share.end * BLOCK);
     let rows = end.min(share.start * BLOCK)..end;
     let labels = inner.label(points, rows.clone(), team.instructions, &mut lloyd.scratch);
-    let mut sizes = vec![0_u64; centres.len() / dim];
+    let mut sizes = vec![0_i64; centres.len() / dim];
     labels.iter().for_each(|&label| sizes[label as usize] += 1);
-    let add = |mut a: Vec<u64>, b: Vec<u64>| {
-        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        a
-    };
-    let sizes = team.comm.allreduce(sizes, add).await?;
+    let sizes = team.sum_whole(false, sizes).await?;
     let spread = assignment.squares.iter().zip(&assignment.masses);
     let mut found = Clustering {
         dim,

@@ -5,10 +5,12 @@
 //! fused, so the forms differ in speed only. AVX-512 holds eight lanes in one register, AVX2 in
 //! two. The plain form is an array that the compiler vectorises as it can (on aarch64 into NEON).
 
+mod columns;
 mod exponential;
 mod kernel;
 mod shorts;
 
+pub(crate) use columns::{ColumnLoop, run_columns};
 pub(crate) use exponential::{FLUSH, exp2, exp2_of, log2, log2_of};
 pub(crate) use kernel::run;
 pub(crate) use shorts::{Instructions16, Isa16, SHORTS, Shorts, Task16, run16};
@@ -61,10 +63,10 @@ impl DerefMut for F64x8 {
 pub(crate) enum Instructions {
     /// One 512-bit register.
     #[cfg(target_arch = "x86_64")]
-    Avx512,
+    Avx512(kernel::Avx512),
     /// Two 256-bit registers and fused multiply-add.
     #[cfg(target_arch = "x86_64")]
-    Avx2,
+    Avx2(kernel::Avx2),
     /// Whatever the compiler makes of an array of eight.
     Plain,
 }
@@ -75,12 +77,8 @@ impl Instructions {
         let mut found = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            if kernel::Avx512::detect().is_some() {
-                found.push(Instructions::Avx512);
-            }
-            if kernel::Avx2::detect().is_some() {
-                found.push(Instructions::Avx2);
-            }
+            found.extend(kernel::Avx512::detect().map(Instructions::Avx512));
+            found.extend(kernel::Avx2::detect().map(Instructions::Avx2));
         }
         found.push(Instructions::Plain);
         found
@@ -94,16 +92,24 @@ impl Instructions {
 
 /// A numeric loop, generic over the instruction set. Mark `run` and everything it calls
 /// `#[inline(always)]`: only what is inlined is compiled for the instruction set.
-pub(crate) trait NumericLoop {
+pub(crate) trait NumericLoop: Sized {
     /// What the loop gives back.
     type Output;
 
     /// Runs the loop.
     fn run<I: Isa>(self, isa: I) -> Self::Output;
+
+    /// Runs the plain form.
+    fn run_plain(self) -> Self::Output {
+        kernel::run_plain(self)
+    }
 }
 
 /// The operations of one instruction set. A value of the type proves that the machine has it.
 pub(crate) trait Isa: Copy {
+    /// Whether a loop has code of its own for a few widths. Its results are the same without.
+    const SPECIAL: bool;
+
     /// Eight `f64`.
     type V: Copy;
     /// Eight truth values.

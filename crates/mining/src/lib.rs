@@ -96,6 +96,7 @@ mod lloyd;
 mod mixture;
 mod narrow;
 mod nearest;
+mod order;
 mod pairwise;
 mod points;
 mod power;

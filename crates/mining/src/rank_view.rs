@@ -45,6 +45,40 @@ impl<'a> RankView<'a> {
         }
     }
 
+    /// Ends the run on all ranks if one is to `stop`.
+    pub(crate) async fn agree(&self, stop: bool) -> Result<(), MiningError> {
+        match self.comm.allreduce(stop, |l, r| l || r).await? {
+            true => Err(MiningError::Cancelled),
+            false => Ok(()),
+        }
+    }
+
+    /// The numbers of all ranks one after the other; all leave together if one is to `stop`.
+    pub(crate) async fn gather(&self, stop: bool, mine: Vec<f64>) -> Result<Vec<f64>, MiningError> {
+        let all = self.comm.allgather((stop, mine)).await?;
+        match all.iter().any(|part| part.0) {
+            true => Err(MiningError::Cancelled),
+            false => Ok(all.into_iter().flat_map(|part| part.1).collect()),
+        }
+    }
+
+    /// Adds up whole numbers of all ranks, place by place; all leave together if one is to `stop`.
+    pub(crate) async fn sum_whole(
+        &self,
+        stop: bool,
+        mine: Vec<i64>,
+    ) -> Result<Vec<i64>, MiningError> {
+        let add = |mut left: (bool, Vec<i64>), right: (bool, Vec<i64>)| {
+            let pairs = left.1.iter_mut().zip(&right.1);
+            pairs.for_each(|(left, right)| *left += right);
+            (left.0 || right.0, left.1)
+        };
+        match self.comm.allreduce((stop, mine), add).await? {
+            (true, _) => Err(MiningError::Cancelled),
+            (false, sums) => Ok(sums),
+        }
+    }
+
     /// Combines the values of all blocks in the fixed tree over blocks. Every rank computes its
     /// share of the blocks and receives the result; `None` if there are no blocks.
     ///

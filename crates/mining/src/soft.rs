@@ -7,7 +7,7 @@ mod kernel;
 
 use crate::MiningError;
 use crate::blocks::Blocks;
-use crate::lanes::{F64x8, Instructions, LANES, log2_of, run};
+use crate::lanes::{F64x8, Instructions, LANES, log2_of, run_columns};
 use crate::rank_view::RankView;
 use crate::tiles::Tiles;
 pub(crate) use kernel::SoftScratch;
@@ -101,45 +101,13 @@ impl<'a> SoftModel<'a> {
         range: Range<usize>,
         scratch: &mut SoftScratch,
     ) -> Vec<f64> {
-        let model = self;
-        match self.dim {
-            1 => run(
-                instructions,
-                Sums::<1> {
-                    tiles,
-                    range,
-                    model,
-                    scratch,
-                },
-            ),
-            2 => run(
-                instructions,
-                Sums::<2> {
-                    tiles,
-                    range,
-                    model,
-                    scratch,
-                },
-            ),
-            3 => run(
-                instructions,
-                Sums::<3> {
-                    tiles,
-                    range,
-                    model,
-                    scratch,
-                },
-            ),
-            _ => run(
-                instructions,
-                Sums::<0> {
-                    tiles,
-                    range,
-                    model,
-                    scratch,
-                },
-            ),
-        }
+        let task = Sums {
+            tiles,
+            range,
+            model: self,
+            scratch,
+        };
+        run_columns(instructions, self.dim, task)
     }
 
     /// What [`sums`](SoftModel::sums) of all tiles, added up, say.
@@ -171,43 +139,14 @@ impl<'a> SoftModel<'a> {
         self.directions = directions;
         let model = &self;
         blocks
-            .sum(team, |tiles, range| match model.dim {
-                1 => run(
-                    team.instructions,
-                    Axes::<1> {
-                        tiles,
-                        range,
-                        model,
-                        scratch,
-                    },
-                ),
-                2 => run(
-                    team.instructions,
-                    Axes::<2> {
-                        tiles,
-                        range,
-                        model,
-                        scratch,
-                    },
-                ),
-                3 => run(
-                    team.instructions,
-                    Axes::<3> {
-                        tiles,
-                        range,
-                        model,
-                        scratch,
-                    },
-                ),
-                _ => run(
-                    team.instructions,
-                    Axes::<0> {
-                        tiles,
-                        range,
-                        model,
-                        scratch,
-                    },
-                ),
+            .sum(team, |tiles, range| {
+                let task = Axes {
+                    tiles,
+                    range,
+                    model,
+                    scratch,
+                };
+                run_columns(team.instructions, model.dim, task)
             })
             .await
     }
@@ -319,17 +258,15 @@ mod tests {
             sums
         }
 
-        fn fast<const D: usize>(&self, instructions: Instructions, tiles: &Tiles) -> Vec<f64> {
-            let (model, range) = (&self.model(), 0..tiles.len());
-            run(
-                instructions,
-                Sums::<D> {
-                    tiles,
-                    range,
-                    model,
-                    scratch: &mut SoftScratch::default(),
-                },
-            )
+        /// The sums by the code for `columns` columns.
+        fn fast(&self, columns: usize, instructions: Instructions, tiles: &Tiles) -> Vec<f64> {
+            let task = Sums {
+                tiles,
+                range: 0..tiles.len(),
+                model: &self.model(),
+                scratch: &mut SoftScratch::default(),
+            };
+            run_columns(instructions, columns, task)
         }
     }
 
@@ -375,7 +312,7 @@ mod tests {
 
         #[test]
         fn sums_are_those_of_the_plain_twin(case in cases(1..12)) {
-            close(&case.fast::<0>(Instructions::best(), &case.tiles()), &case.sums())?;
+            close(&case.fast(0, Instructions::best(), &case.tiles()), &case.sums())?;
         }
 
         #[test]
@@ -385,20 +322,39 @@ mod tests {
             let (tiles, mut model) = (case.tiles(), case.model());
             model.directions = &directions;
             let (range, scratch) = (0..tiles.len(), &mut SoftScratch::default());
-            let task = Axes::<0> { tiles: &tiles, range, model: &model, scratch };
-            close(&run(Instructions::best(), task), &case.axes(&directions))?;
+            let task = Axes { tiles: &tiles, range, model: &model, scratch };
+            close(&run_columns(Instructions::best(), 0, task), &case.axes(&directions))?;
         }
 
         #[test]
-        fn every_form_gives_the_same_bits(case in cases(2..4)) {
+        fn every_form_gives_the_same_bits(case in cases(1..5)) {
             let tiles = case.tiles();
-            let expected = bits(&case.fast::<0>(Instructions::Plain, &tiles));
+            let expected = bits(&case.fast(0, Instructions::Plain, &tiles));
             for instructions in Instructions::available() {
-                let special = match case.dim {
-                    2 => case.fast::<2>(instructions, &tiles),
-                    _ => case.fast::<3>(instructions, &tiles),
-                };
-                prop_assert_eq!(&bits(&special), &expected, "{:?}", instructions);
+                for columns in [0, case.dim] {
+                    let here = case.fast(columns, instructions, &tiles);
+                    prop_assert_eq!(&bits(&here), &expected, "{:?}, {}", instructions, columns);
+                }
+            }
+        }
+
+        #[test]
+        fn every_form_of_axes_gives_the_same_bits(case in cases(1..5), axes in 1_usize..4) {
+            let directions: Vec<f64> =
+                (0..axes).flat_map(|_| case.centres.iter().rev().copied()).collect();
+            let (tiles, mut model) = (case.tiles(), case.model());
+            model.directions = &directions;
+            let sums = |columns, instructions| {
+                let (range, scratch) = (0..tiles.len(), &mut SoftScratch::default());
+                let task = Axes { tiles: &tiles, range, model: &model, scratch };
+                bits(&run_columns(instructions, columns, task))
+            };
+            let expected = sums(0, Instructions::Plain);
+            for instructions in Instructions::available() {
+                for columns in [0, case.dim] {
+                    let here = sums(columns, instructions);
+                    prop_assert_eq!(&here, &expected, "{:?}, {}", instructions, columns);
+                }
             }
         }
 
@@ -411,8 +367,8 @@ mod tests {
             let tiles = sorted.tiles();
             let open = tiles.without_boxes();
             let (near, all) = (
-                sorted.fast::<0>(Instructions::best(), &tiles),
-                sorted.fast::<0>(Instructions::best(), &open),
+                sorted.fast(0, Instructions::best(), &tiles),
+                sorted.fast(0, Instructions::best(), &open),
             );
             prop_assert_eq!(bits(&near), bits(&all));
         }

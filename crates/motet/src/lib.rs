@@ -101,3 +101,8 @@ mod moving {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/windows.md")]
 mod windows_and_files {}
+
+/// As above.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -47,7 +47,7 @@ impl LibrarySearch {
 
     /// The usual search: at the place that was named. Else in the environment of Python that is
     /// active, in the loader's path and where systems put libraries. `variable` gives the value of
-    /// a variable of the environment.
+    /// a variable of the environment. An empty name is none.
     #[must_use]
     pub fn usual(
         named: Option<PathBuf>,
@@ -60,7 +60,7 @@ impl LibrarySearch {
         };
         let prefixes = ["VIRTUAL_ENV", "CONDA_PREFIX", "I_MPI_ROOT"];
         LibrarySearch {
-            named,
+            named: named.filter(|named| !named.as_os_str().is_empty()),
             prefixes: prefixes.iter().flat_map(|name| paths(name)).collect(),
             folders: paths("LD_LIBRARY_PATH"),
             system: true,
@@ -138,7 +138,10 @@ impl Default for LibrarySearch {
 /// versioned name comes first.)
 fn library_in(place: &Path) -> Option<PathBuf> {
     if place.is_file() {
-        return Some(place.to_owned());
+        // By a name without a folder the system's loader would open a library of its own folders.
+        let is_bare = place.parent() == Some(Path::new(""));
+        let folder = Path::new(if is_bare { "." } else { "" });
+        return Some(folder.join(place));
     }
     let folders = [place.to_owned(), place.join("lib")];
     let candidates = folders
@@ -207,6 +210,21 @@ mod tests {
         let looked = vec![at.join("libs")];
         assert_eq!(missing, Err(MpiError::NotFound { looked }));
         fs::remove_dir_all(at).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_the_working_folder_is_not_looked_for_elsewhere() {
+        // Tests run in the folder of their crate.
+        let found = LibrarySearch::named("Cargo.toml").find();
+        assert_eq!(found, Ok(PathBuf::from("./Cargo.toml")));
+        let found = LibrarySearch::named("src/lib.rs").find();
+        assert_eq!(found, Ok(PathBuf::from("src/lib.rs")));
+    }
+
+    #[test]
+    fn an_empty_name_is_none() {
+        let search = LibrarySearch::usual(Some(PathBuf::new()), |_| None);
+        assert_eq!(search, LibrarySearch::default());
     }
 
     #[cfg(unix)]

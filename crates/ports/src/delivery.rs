@@ -6,12 +6,14 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// An item, and once a receiver has taken it, where it goes.
+/// An item, and once a receiver has taken it, where it goes. `repr(C)`: all but the item is at the
+/// same place for items of any type, so that what touches nothing else is the same code.
+#[repr(C)]
 pub(crate) struct ItemDelivery<T: Send + 'static> {
-    pub(crate) item: T,
     /// Says where the item stood in its port: items go by it there. Given by the port.
     pub(crate) stamp: i64,
     to: SentBy<dyn DeliverItem<T>>,
+    pub(crate) item: T,
 }
 
 /// A node with an item, waiting or on its way.

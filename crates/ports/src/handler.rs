@@ -92,17 +92,11 @@ where
     Fut: Future<Output = ()> + Send + 'static,
 {
     fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
-        start(queue, (self.0)(args), pass);
+        start(queue, (self.0)(args), None, pass);
     }
 
     fn handle_under(&self, permit: Permit, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
-        let handler = (self.0)(args);
-        let permitted = async move {
-            // Dropped after the handler's future, also when that is dropped unfinished.
-            let _permit = permit;
-            handler.await;
-        };
-        start(queue, permitted, pass);
+        start(queue, (self.0)(args), Some(permit), pass);
     }
 }
 
@@ -126,26 +120,26 @@ where
     fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
         let handler = self.0.lock().take();
         let handler = handler.expect("a one-time handler runs once");
-        start(queue, handler(args), pass);
+        start(queue, handler(args), None, pass);
     }
 }
 
-/// Starts an async handler, which keeps the pass until it ends. Without one it does not carry its
-/// place.
+/// Starts an async handler, which keeps the permit and the pass until it ends. Without either it
+/// does not carry their place.
 fn start(
     queue: &QueueHandle,
     handler: impl Future<Output = ()> + Send + 'static,
+    permit: Option<Permit>,
     pass: Option<Pass<'_>>,
 ) {
-    match pass {
-        None => spawn_here(queue, handler),
-        Some(pass) => {
-            let pass = pass.into_long();
-            spawn_here(queue, async move {
-                // Dropped after the handler's future, also when that is dropped unfinished.
-                let _pass = pass;
-                handler.await;
-            });
-        }
+    if permit.is_none() && pass.is_none() {
+        return spawn_here(queue, handler);
     }
+    let pass = pass.map(Pass::into_long);
+    spawn_here(queue, async move {
+        // Dropped after the handler's future, also when that is dropped unfinished; the permit
+        // first.
+        let _held = (permit, pass);
+        handler.await;
+    });
 }

@@ -2,6 +2,7 @@
 //! `port/direct.rs`.
 
 mod again;
+mod any;
 mod blocked_receiver;
 mod bound;
 mod close;
@@ -13,6 +14,7 @@ mod pile;
 mod post_wait;
 mod state;
 
+pub(crate) use any::{AnyPort, PortOf, label, put_back};
 pub use bound::{Overflow, PortConfig};
 pub use counters::PortCounters;
 pub(crate) use direct::stamped;
@@ -103,10 +105,6 @@ impl<T: Send + 'static> Port<T> {
     // Always: what it calls writes the outcome to where the caller wants it.
     #[inline(always)]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        // Relaxed: it is looked up under the lock.
-        if self.core.bare.load(Ordering::Relaxed) {
-            return self.core.post_bare(item);
-        }
         self.core.post(item)
     }
 
@@ -175,11 +173,24 @@ impl<T: Send + 'static> PortCore<T> {
             tokens,
             bare: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            inside: Arc::new(Inside::new(PortState::new(Bound::new(config), this))),
+            inside: Arc::new(Inside::new(PortState::new(
+                Bound::new(config),
+                Weak::clone(this) as _,
+            ))),
             domain: OnceLock::new(),
             front: OnceLock::new(),
             origin,
         })
+    }
+
+    /// As [`Port::post`].
+    #[inline(always)]
+    pub(crate) fn post(&self, item: T) -> Result<(), PostError<T>> {
+        // Relaxed: it is looked up under the lock.
+        if self.bare.load(Ordering::Relaxed) {
+            return self.post_bare(item);
+        }
+        self.post_node(item)
     }
 
     pub(crate) fn item_count(&self) -> usize {
@@ -332,10 +343,10 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
-    pub(crate) fn close_and_unregister<R>(&self, claim: &Claim, receiver: &R) {
+    pub(crate) fn close_and_unregister(&self, claim: &Claim, receiver: *const ()) {
         let removed = self.locked(|state| {
             claim.close();
-            state.remove(receiver)
+            state.remove_at(receiver)
         });
         drop(removed);
     }
@@ -348,13 +359,13 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     pub(crate) fn unregister(&self, receiver: &Arc<dyn Receiver<T>>) -> bool {
-        self.unregister_one(&**receiver)
+        self.unregister_at(Arc::as_ptr(receiver).cast())
     }
 
     /// As [`PortCore::unregister`], for a receiver by its address.
-    pub(crate) fn unregister_one<R: ?Sized>(&self, receiver: &R) -> bool {
+    pub(crate) fn unregister_at(&self, receiver: *const ()) -> bool {
         // The receiver is dropped after the lock is released: it may hold user code.
-        let removed = self.locked(|state| state.remove(receiver));
+        let removed = self.locked(|state| state.remove_at(receiver));
         removed.is_some()
     }
 }
@@ -367,20 +378,6 @@ impl<T: Send + 'static> Drop for PortCore<T> {
         if held.is_some() || front.is_some() {
             drop_flat((held, front));
         }
-    }
-}
-
-/// The port in a few words.
-pub(crate) fn label<T: Send + 'static>(port: &Weak<PortCore<T>>) -> String {
-    let port = port.upgrade();
-    port.map_or("a port that is gone".to_owned(), |port| port.label())
-}
-
-/// Brings a parcel back to where it stood in its port. If the port is gone, so is everyone who
-/// could have asked for the item.
-pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: ItemBox<T>) {
-    if let Some(port) = port.upgrade() {
-        port.bring_back(parcel);
     }
 }
 

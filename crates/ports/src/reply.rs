@@ -4,8 +4,9 @@ mod error;
 
 pub use error::{NoReply, ReplyError};
 
+use crate::PostError;
 use crate::delivery::parcel;
-use crate::port::Port;
+use crate::port::{Port, PortCore};
 use motet_dispatch::{Awaited, WaitPart, Waiter, watch_here};
 use motet_sync::{Mutex, renew_waker};
 use std::any::type_name;
@@ -49,7 +50,25 @@ pub struct ReplyPort<T: Send + 'static> {
 enum To<T: Send + 'static> {
     /// A [`Reply`] that is awaited.
     Cell(Arc<AnswerCell<T>>),
-    Port(Port<Result<T, NoReply>>),
+    Port(Arc<dyn AnswerPort<T>>),
+}
+
+/// A port of answers. What a port needs is then compiled only for answers that go to one.
+trait AnswerPort<T>: Send + Sync {
+    fn post(&self, answer: Result<T, NoReply>) -> Result<(), PostError<Result<T, NoReply>>>;
+
+    /// Keeps the news that there is no answer, although there is no room for it.
+    fn keep(&self, news: Result<T, NoReply>);
+}
+
+impl<T: Send + 'static> AnswerPort<T> for PortCore<Result<T, NoReply>> {
+    fn post(&self, answer: Result<T, NoReply>) -> Result<(), PostError<Result<T, NoReply>>> {
+        PortCore::post(self, answer)
+    }
+
+    fn keep(&self, news: Result<T, NoReply>) {
+        self.put_back(parcel(news));
+    }
 }
 
 /// The future of an answer: see [`reply`].
@@ -119,7 +138,7 @@ impl<T: Send + 'static> ReplyPort<T> {
     #[track_caller]
     pub fn to(port: &Port<Result<T, NoReply>>) -> Self {
         ReplyPort {
-            to: Some(To::Port(port.clone())),
+            to: Some(To::Port(Arc::clone(port.core()) as _)),
             asked_at: Location::caller(),
         }
     }
@@ -169,7 +188,7 @@ impl<T: Send + 'static> Drop for ReplyPort<T> {
                 let news = Err(NoReply::new(self.asked_at));
                 if let Err(refused) = port.post(news) {
                     // Whoever waits there must learn it: it is kept although there was no room.
-                    port.core().put_back(parcel(refused.item));
+                    port.keep(refused.item);
                 }
             }
             None => {}

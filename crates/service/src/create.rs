@@ -8,12 +8,15 @@ mod partners;
 
 pub use builder::Create;
 
+use crate::depth::Depth;
+use crate::keys::KeyedAnswers;
+use crate::latency::Latencies;
 use crate::lifecycle::Lifecycle;
 use crate::rights::Rights;
-use crate::served::{Served, ServicePlan, refuse_all};
+use crate::served::Served;
 use crate::service::{
-    Abandon, Any, Common, ContractOf, Figures, Making, NodeShared, OwnThreads, ServiceKind,
-    ServiceSlot, SlotOf, operations,
+    Any, Common, ContractOf, Figures, HandlerLengths, Making, NewSlot, NodeShared, OwnThreads,
+    ServiceKind, ServicePlan, Serving, SlotOf, UNIFORM, operations,
 };
 use crate::spec::Spec;
 use crate::supervise::Supervision;
@@ -42,46 +45,82 @@ impl<S: Service> ServiceKind for KindOf<S> {
         ContractOf::<S>::URI
     }
 
+    fn is_many(&self) -> bool {
+        S::MANY
+    }
+
+    fn is_listed(&self) -> bool {
+        S::LISTED
+    }
+
     fn operations(&self) -> Vec<OperationInfo> {
-        operations::<ContractOf<S>>()
+        operations(ContractOf::<S>::OPERATIONS)
     }
 
     fn partners(&self) -> Vec<Partner> {
         S::partners()
     }
 
+    fn operation_count(&self) -> usize {
+        ContractOf::<S>::OPERATIONS.len()
+    }
+
+    fn slot(&self, common: Common) -> NewSlot {
+        let slot = Arc::new(SlotOf::<S>::new(Arc::new(common)));
+        let place = Arc::clone(&slot) as Any;
+        let serving: Serving =
+            Box::new(move |plan, threads| Arc::new(Served::<S>::new(slot, plan, threads)));
+        (place, serving)
+    }
+
     fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making {
-        let shared = Arc::clone(shared);
-        Box::pin(async move { Ok(create::<S>(&shared, spec).await? as Any) })
+        let (kind, shared) = (Box::new(KindOf::<S>::new()), Arc::clone(shared));
+        making(kind, shared, spec)
     }
 }
 
 /// Gives the place back when the service does not come to serve.
-struct Placed<'a, C: Contract> {
+struct Placed<'a> {
     shared: &'a Arc<NodeShared>,
-    slot: &'a Arc<ServiceSlot<C>>,
+    slot: &'a Any,
     serves: bool,
 }
 
-impl<C: Contract> Drop for Placed<'_, C> {
+impl Drop for Placed<'_> {
     fn drop(&mut self) {
         if !self.serves {
-            self.shared.remove(&self.slot.common.path);
-            *self.slot.common.life.lock() = Lifecycle::Dropped;
-            refuse_all(self.slot);
+            let common = self.slot.common();
+            self.shared.remove(&common.path);
+            *common.life.lock() = Lifecycle::Dropped;
+            Arc::clone(self.slot).refuse_all();
         }
     }
 }
 
-/// Makes a service. When this answers it serves, or nothing of it is left.
+/// Makes a service of the type `S`. When this answers it serves, or nothing of it is left.
 pub(crate) async fn create<S: Service>(
     shared: &Arc<NodeShared>,
     spec: Spec,
 ) -> Result<Arc<SlotOf<S>>, Fault> {
-    let (slot, threads) = loop {
-        match place::<S>(shared, &spec) {
+    let made = KindOf::<S>::new().create(shared, spec).await?;
+    let slot = made.as_any().downcast();
+    Ok(slot.unwrap_or_else(|_| unreachable!("a kind makes services of its type")))
+}
+
+/// As [`create`], whatever the type is.
+fn making(kind: Box<dyn ServiceKind>, shared: Arc<NodeShared>, spec: Spec) -> Making {
+    Box::pin(async move { create_any(&*kind, &shared, spec).await })
+}
+
+async fn create_any(
+    kind: &dyn ServiceKind,
+    shared: &Arc<NodeShared>,
+    spec: Spec,
+) -> Result<Any, Fault> {
+    let ((slot, serving), threads) = loop {
+        match place(kind, shared, &spec) {
             // Another has taken the number meanwhile.
-            Err(fault) if S::MANY && fault.code() == FaultCode::DuplicateEntry => {}
+            Err(fault) if kind.is_many() && fault.code() == FaultCode::DuplicateEntry => {}
             placed => break placed?,
         }
     };
@@ -90,9 +129,9 @@ pub(crate) async fn create<S: Service>(
         slot: &slot,
         serves: false,
     };
-    let common = &slot.common;
+    let common = slot.common();
     let at = |fault: Fault| fault.of_service(&common.path);
-    let partners = partners::find(shared, common, &S::partners(), &spec)
+    let partners = partners::find(shared, common, &kind.partners(), &spec)
         .await
         .map_err(at)?;
     let paths = partners
@@ -115,15 +154,14 @@ pub(crate) async fn create<S: Service>(
         supervision: Mutex::new(Supervision::new(spec.supervise)),
         start_within,
     };
-    let served = Arc::new(Served::<S>::new(Arc::clone(&slot), plan, threads));
+    let served = serving(plan, threads);
     common.set_life(Lifecycle::Starting {
         waits_for: Vec::new(),
     });
-    let service = served.build().await.map_err(at)?;
-    served.serve(service).map_err(at)?;
+    Arc::clone(&served).begin().await.map_err(at)?;
     placed.serves = true;
     drop(placed);
-    if !shared.set_served(common, Arc::clone(&served) as _) {
+    if !shared.set_served(common, Arc::clone(&served)) {
         served.abandon();
         return Err(at(Fault::new(FaultCode::Gone, "the node has ended")));
     }
@@ -131,12 +169,19 @@ pub(crate) async fn create<S: Service>(
     Ok(slot)
 }
 
-/// The place of a service, and what keeps the threads of its own.
-type Place<S> = (Arc<SlotOf<S>>, Option<Arc<OwnThreads>>);
+/// A slot at its place, and what keeps the threads of its own.
+type PlacedSlot = (NewSlot, Option<Arc<OwnThreads>>);
 
 /// Makes the slot and takes its place.
-fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Place<S>, Fault> {
-    let wanted = spec.at.clone().unwrap_or_else(|| format!("/{}", S::NAME));
+fn place(
+    kind: &dyn ServiceKind,
+    shared: &Arc<NodeShared>,
+    spec: &Spec,
+) -> Result<PlacedSlot, Fault> {
+    let wanted = spec
+        .at
+        .clone()
+        .unwrap_or_else(|| format!("/{}", kind.name()));
     let is_path =
         wanted.starts_with('/') && wanted.len() > 1 && !wanted.contains(char::is_whitespace);
     if !is_path {
@@ -145,7 +190,7 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Place<S>, 
     }
     let mut path = wanted.clone();
     let mut number = 1;
-    while S::MANY && shared.is_taken(&path) {
+    while kind.is_many() && shared.is_taken(&path) {
         number += 1;
         path = format!("{wanted}/{number}");
     }
@@ -161,12 +206,13 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Place<S>, 
         }
         None => (Arc::clone(&shared.queue), None),
     };
+    let operations = kind.operation_count();
     let common = Common {
         id,
         path: path.as_str().into(),
-        kind: S::NAME,
-        uri: ContractOf::<S>::URI,
-        listed: S::LISTED,
+        kind: kind.name(),
+        uri: kind.uri(),
+        listed: kind.is_listed(),
         shared: Arc::clone(shared),
         queue,
         threads: threads.as_ref().map(Arc::downgrade),
@@ -178,8 +224,15 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Place<S>, 
         network: spec.network,
         figures: Figures::default(),
         cycle: Mutex::new(None),
+        // A service with room for nothing would answer nobody.
+        reads: Arc::new(Depth::new(spec.depth.max(1))),
+        changes: Arc::new(Depth::new(spec.depth.max(1))),
+        keys: Mutex::new(KeyedAnswers::new(spec.key_bytes)),
+        is_stored: spec.persist.is_some(),
+        lengths: HandlerLengths::new(operations),
+        latencies: Latencies::new(operations + UNIFORM.len()),
     };
-    let slot = Arc::new(ServiceSlot::new(Arc::new(common), spec));
-    shared.place(&path, Arc::clone(&slot) as Any)?;
-    Ok((slot, threads))
+    let new = kind.slot(common);
+    shared.place(&path, Arc::clone(&new.0))?;
+    Ok((new, threads))
 }

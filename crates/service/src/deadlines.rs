@@ -93,18 +93,23 @@ impl Deadlines {
         }
     }
 
-    /// Waits for `future`, or until `until` is over; what is there when both have come is taken.
+    /// Waits for `future`, or until `until`, if there is one, is over; what is there when both have
+    /// come is taken.
     pub(crate) async fn before<F: Future>(
         &self,
-        until: Instant,
+        until: impl Into<Option<Instant>>,
         future: F,
     ) -> Result<F::Output, Over> {
+        let until = until.into();
         let mut future = pin!(future);
         let mut place = None;
         poll_fn(|cx| {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
             }
+            let Some(until) = until else {
+                return Poll::Pending;
+            };
             self.poll(&mut place, until, cx.waker(), |_| None).map(Err)
         })
         .await

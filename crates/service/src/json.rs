@@ -1,6 +1,16 @@
 //! Bodies and answers as JSON.
+//!
+//! - `json/located.rs`, `json/key.rs`: how bodies are read;
+//! - `json/unfit.rs`: where one does not fit;
+//! - `json/finite.rs`: numbers that JSON does not have.
 
 mod finite;
+mod key;
+mod located;
+mod unfit;
+
+pub(crate) use located::read;
+pub(crate) use unfit::Unfit;
 
 use crate::{Fault, FaultCode};
 use finite::first_not_finite;
@@ -82,21 +92,14 @@ fn has_null(value: &Value) -> bool {
 /// # Errors
 /// A fault that says where it does not fit.
 pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T, Fault> {
-    let unfit = |place: &str, why: &serde_json::Error| {
-        let reason = format!(
-            "the body of {operation} does not fit: {place}{why}; its schema is in the answer of Lookup"
-        );
-        Fault::new(FaultCode::MessageNotSupported, reason)
-    };
-    // In what has no parts there is no place to keep account of.
-    if !matches!(body, Value::Array(_) | Value::Object(_)) {
-        return serde_json::from_value(body).map_err(|why| unfit("", &why));
-    }
-    serde_path_to_error::deserialize(body).map_err(|error| {
-        let place = match error.path().to_string().as_str() {
-            "." => String::new(),
-            place => format!("{place}: "),
-        };
-        unfit(&place, error.inner())
-    })
+    read(body).map_err(|unfit| unfit_fault(operation, &unfit))
+}
+
+/// As the fault of a body.
+#[cold]
+pub(crate) fn unfit_fault(operation: &str, unfit: &Unfit) -> Fault {
+    let reason = format!(
+        "the body of {operation} does not fit: {unfit}; its schema is in the answer of Lookup"
+    );
+    Fault::new(FaultCode::MessageNotSupported, reason)
 }

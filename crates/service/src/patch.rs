@@ -12,6 +12,21 @@ pub(crate) enum Patch {
 }
 
 impl Patch {
+    /// The name of the operation.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Patch::Merge(_) => "patch",
+            Patch::Json(_) => "patch_json",
+        }
+    }
+
+    /// Its body.
+    pub(crate) fn body(&self) -> &Value {
+        match self {
+            Patch::Merge(body) | Patch::Json(body) => body,
+        }
+    }
+
     /// Changes `target` as it says; when it cannot, `target` is of no use any more.
     pub(crate) fn apply(self, target: &mut Value) -> Result<(), Fault> {
         let operations = match self {

@@ -8,35 +8,40 @@
 //! ```
 //!
 //! An empty cell is a service that is being built anew: what comes meanwhile is refused.
+//!
+//! What does not depend on the type of the service is compiled once:
+//!
+//! - `served/records.rs`: what is kept of a call; `served/loaded.rs`: what a service begins with;
+//! - `served/uniform.rs`, `served/restart.rs`, `served/teardown.rs`: changes that all services
+//!   have, a new beginning, the end. They ask a service for the steps of `served/steps.rs`.
 
 mod at_once;
 mod concurrent;
 mod exclusive;
+mod loaded;
+mod records;
 mod restart;
+mod steps;
 mod teardown;
 mod telling;
 mod uniform;
 
+use crate::json::read;
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
-use crate::service::{Abandon, Any, AtOnce, ContractOf, OwnThreads, StateOf};
+use crate::service::{AnyServed, AtOnce, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
 use crate::service::{OperationBody, SlotOf};
-use crate::store::{Persist, StoreWriter, StoredState};
-use crate::supervise::Supervision;
-use crate::{Contract, Cx, Fault, FaultCode, Parts, Serves, Service, State};
+use crate::{Contract, Cx, Fault, FaultCode, Group, Parts, Serves, Service, State};
+use loaded::LoadedState;
 use motet_dispatch::Timer;
 use motet_ports::{Activation, ActiveInterleave, Interleave, Receive};
 use motet_sync::Mutex;
-use motet_sync::atomic::Ordering;
-use serde_json::Value;
-use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-pub(crate) use teardown::refuse_all;
+use std::time::Duration;
 
 /// A service at work.
 pub(crate) struct Served<S: Service> {
@@ -46,21 +51,12 @@ pub(crate) struct Served<S: Service> {
     plan: ServicePlan,
     /// There once it serves.
     interleave: OnceLock<ActiveInterleave>,
-    work: Mutex<Work>,
-}
-
-/// What a service is built of, again and again.
-pub(crate) struct ServicePlan {
-    pub(crate) initial: Option<Value>,
-    pub(crate) partners: BTreeMap<String, Any>,
-    pub(crate) persist: Option<(Persist, Arc<StoreWriter>)>,
-    pub(crate) supervision: Mutex<Supervision>,
-    pub(crate) start_within: Duration,
+    work: Mutex<SetGoing>,
 }
 
 /// What has been set going.
 #[derive(Default)]
-struct Work {
+struct SetGoing {
     independent: Option<Activation>,
     timers: Vec<Timer>,
     /// Keeps the threads of its own.
@@ -76,9 +72,9 @@ impl<S: Service> Served<S> {
         plan: ServicePlan,
         threads: Option<Arc<OwnThreads>>,
     ) -> Self {
-        let work = Work {
+        let work = SetGoing {
             threads,
-            ..Work::default()
+            ..SetGoing::default()
         };
         Served {
             slot,
@@ -89,29 +85,26 @@ impl<S: Service> Served<S> {
         }
     }
 
+    /// Builds the service, and serves, for the first time or again.
+    fn beginning(self: Arc<Self>, again: bool) -> Beginning {
+        Box::pin(async move {
+            let service = self.build().await?;
+            if again {
+                self.resume(service);
+                return Ok(());
+            }
+            self.serve(service)
+        })
+    }
+
     /// Makes the service of what is stored, or of its initial state, and runs its start.
-    pub(crate) async fn build(&self) -> Result<S, Fault> {
+    async fn build(&self) -> Result<S, Fault> {
         let common = &self.slot.common;
         let (state, is_stored) = self.load()?;
         let mut service = S::build(Parts::new(state, self.plan.partners.clone()))?;
         service.state_mut().take_changed();
         let cx = Cx::of_node(common, self.plan.start_within);
-        // It holds its group: it is not served yet.
-        let starting = cx.context(true).run(service.start(&cx));
-        let deadlines = &common.shared.deadlines;
-        match deadlines.before(cx.deadline(), starting).await {
-            Ok(Ok(started)) => started?,
-            Ok(Err(panicked)) => {
-                return Err(Fault::failed(format!(
-                    "the start panicked: {}",
-                    panicked.message()
-                )));
-            }
-            Err(_) => {
-                let reason = format!("the start took longer than {:?}", self.plan.start_within);
-                return Err(Fault::new(FaultCode::ResponseTimeout, reason));
-            }
-        }
+        started(&cx, Box::pin(service.start(&cx)), self.plan.start_within).await?;
         // What the start has made of a stored state is another one.
         if is_stored && service.state().has_changed() {
             common.next_version();
@@ -122,61 +115,34 @@ impl<S: Service> Served<S> {
     /// The state to begin with, and whether it was stored.
     fn load(&self) -> Result<(State<StateOf<S>>, bool), Fault> {
         let common = &self.slot.common;
-        let first = common.shared.first_version(&common.path);
-        if let Some((_, writer)) = &self.plan.persist
-            && let Some(bytes) = writer.load(&common.path)?
-        {
-            let saved = StoredState::read(&common.path, &bytes)?;
-            let same = saved.schema == schema_hash::<ContractOf<S>>();
-            let state = serde_json::from_value(saved.state).map_err(|error| {
-                let why = match same {
-                    true => "it was changed by hand",
-                    false => "its schema was another one when it was stored",
-                };
-                let reason = format!(
-                    "the stored state of {} does not fit: {error}; {why}",
-                    common.path
-                );
-                Fault::failed(reason)
-            })?;
-            // As it was stored it has its version; what was not stored had later ones.
-            let version = match saved.version.saturating_add(1) < first {
-                true => first,
-                false => saved.version,
-            };
-            // Relaxed, here and below: nothing is served yet, or the cell is empty.
-            common.version.fetch_max(version, Ordering::Relaxed);
-            let now = common.shared.deadlines.clock().now();
-            self.slot.keys.lock().restore(saved.keys, now);
-            return Ok((State::new(state), true));
-        }
-        common.version.fetch_max(first, Ordering::Relaxed);
-        // What the keys stand for is not in this state.
-        self.slot.keys.lock().clear();
-        match &self.plan.initial {
-            None => Ok((State::default(), false)),
-            Some(initial) => {
-                let state = crate::json::from_value("the initial state", initial.clone())?;
-                Ok((State::new(state), false))
-            }
-        }
+        let schema = schema_hash::<ContractOf<S>>;
+        let mut loaded = LoadedState::read(common, &self.plan, schema)?;
+        let state = match loaded.state.take().map(read) {
+            None => State::default(),
+            Some(Ok(state)) => State::new(state),
+            Some(Err(unfit)) => return Err(loaded.unfit(common, &unfit)),
+        };
+        Ok((state, loaded.enter(common)))
     }
 
     /// Begins to serve.
-    pub(crate) fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
+    fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
         *self.cell.lock() = Some(Arc::new(service));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
-        let [one, two, three, four, five, six] = [(); 6].map(|()| Arc::clone(self));
+        let [one, three, five] = [(); 3].map(|()| Arc::clone(self));
+        // One closure, whose future all three ports have: each more is compiled for each service.
+        let waiting = |group| {
+            let served = Arc::clone(self);
+            move |item| Arc::clone(&served).waiting(item, group)
+        };
         let no_queue = |why: motet_dispatch::QueueError| {
             Fault::new(
                 FaultCode::InsufficientResources,
                 format!("the queue takes no task: {why}"),
             )
         };
-        let independent = Receive::persistent_async(&slot.independent, move |item| {
-            Arc::clone(&four).independent(item)
-        })
-        .activate(&queue);
+        let independent = Receive::persistent_async(&slot.independent, waiting(Group::Independent))
+            .activate(&queue);
         {
             // Before the interleave, with which the service may end: what ends it finds them.
             let mut work = self.work.lock();
@@ -187,14 +153,14 @@ impl<S: Service> Served<S> {
             .exclusive(Receive::persistent(&slot.exclusive, move |()| one.batch()))
             .exclusive(Receive::persistent_async(
                 &slot.exclusive_async,
-                move |item| Arc::clone(&two).exclusive_async(item),
+                waiting(Group::Exclusive),
             ))
             .concurrent(Receive::persistent(&slot.concurrent, move |item| {
                 five.concurrent(item);
             }))
             .concurrent(Receive::persistent_async(
                 &slot.concurrent_async,
-                move |item| Arc::clone(&six).concurrent_async(item),
+                waiting(Group::Concurrent),
             ))
             .teardown(Receive::once_async(&slot.teardown, move |item| {
                 three.teardown(item)
@@ -228,7 +194,8 @@ impl<S: Service> Served<S> {
                 clock.every(period, move |_| {
                     if let Some(served) = weak.upgrade()
                         && *served.slot.common.life.lock() == Lifecycle::Running
-                        && served.slot.changes.look().0 < served.slot.changes.limit().div_ceil(2)
+                        && served.slot.common.changes.look().0
+                            < served.slot.common.changes.limit().div_ceil(2)
                     {
                         let client = crate::Client::here(Arc::clone(&served.slot));
                         // A service that has just ended is not beaten.
@@ -237,58 +204,6 @@ impl<S: Service> Served<S> {
                 })
             })
             .collect()
-    }
-
-    /// Whether the caller still waits.
-    fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
-        let common = &self.slot.common;
-        let now = common.shared.deadlines.clock().now();
-        match deadline.is_some_and(|deadline| now > deadline) {
-            true => Err(crate::service::timeout(&common.path)),
-            false => Ok(now),
-        }
-    }
-
-    /// Whether the state has the version that the caller wants.
-    #[inline]
-    fn has_version(&self, wanted: Option<u64>) -> Result<(), Fault> {
-        let common = &self.slot.common;
-        let version = common.version();
-        match wanted {
-            Some(wanted) if wanted != version => {
-                let reason =
-                    format!("the state has version {version}, not {wanted}; read it again");
-                Err(Fault::new(FaultCode::PreconditionFailed, reason).of_service(&common.path))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Stores the state, if the service has a store.
-    async fn commit(&self, state: &S) -> Result<(), Fault> {
-        let common = &self.slot.common;
-        let Some((_, writer)) = &self.plan.persist else {
-            return Err(self.no_store());
-        };
-        let saved = StoredState {
-            contract: ContractOf::<S>::URI.to_owned(),
-            version: common.version(),
-            schema: schema_hash::<ContractOf<S>>(),
-            state: crate::json::to_value(&**state.state())?,
-            keys: self.slot.keys.lock().stored(),
-        };
-        let bytes = saved.write()?;
-        let committed = writer.commit(common.path.to_string(), bytes).await;
-        committed.map_err(|fault| fault.of_service(&common.path))
-    }
-
-    fn no_store(&self) -> Fault {
-        let reason = "the service has no store; create it with `persist`";
-        Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.slot.common.path)
-    }
-
-    fn is_stored_each_time(&self) -> bool {
-        matches!(self.plan.persist, Some((Persist::Each, _)))
     }
 }
 
@@ -312,7 +227,11 @@ impl<S: Service> Served<S> {
     }
 }
 
-impl<S: Service> Abandon for Served<S> {
+impl<S: Service> AnyServed for Served<S> {
+    fn begin(self: Arc<Self>) -> Beginning {
+        self.beginning(false)
+    }
+
     fn abandon(&self) {
         self.leave_ports();
         // Before the cell is empty: what is built anew does not come into it.
@@ -320,7 +239,28 @@ impl<S: Service> Abandon for Served<S> {
         let service = self.cell.lock().take();
         drop(service);
         self.slot.subscriptions.end(self.slot.common.version());
-        refuse_all(&self.slot);
+        SlotOf::<S>::refuse_all(&self.slot);
+    }
+}
+
+/// Runs the start of a service. It holds its group: it is not served yet.
+async fn started(
+    cx: &Cx,
+    start: Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + '_>>,
+    within: Duration,
+) -> Result<(), Fault> {
+    let starting = cx.context(true).run(start);
+    let deadlines = &cx.common.shared.deadlines;
+    match deadlines.before(cx.deadline(), starting).await {
+        Ok(Ok(started)) => started,
+        Ok(Err(panicked)) => Err(Fault::failed(format!(
+            "the start panicked: {}",
+            panicked.message()
+        ))),
+        Err(_) => {
+            let reason = format!("the start took longer than {within:?}");
+            Err(Fault::new(FaultCode::ResponseTimeout, reason))
+        }
     }
 }
 

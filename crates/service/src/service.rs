@@ -3,16 +3,18 @@
 //! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services,
 //!   their partners;
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
-//! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without knowing the
-//!   contract; `standing.rs`: how a service stands;
-//! - `admission.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
-//! - `cx.rs`: what a handler knows;
+//! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`, `any_call.rs`: without
+//!   knowing the contract; `standing.rs`: how a service stands;
+//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be
+//!   posted to;
+//! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
 //! - `shared.rs`: what the services of a node share; `threads.rs`: the threads that some have for
 //!   themselves.
 
 mod admission;
+mod any_call;
 mod any_notification;
 mod any_service;
 mod batches;
@@ -22,8 +24,10 @@ mod contract;
 mod cx;
 mod definition;
 mod direct;
+mod entrance;
 mod new_subscription;
 mod notification;
+mod refusal;
 mod shared;
 mod slot;
 mod standing;
@@ -41,40 +45,76 @@ pub use definition::{Partner, Parts, Policy, Service};
 pub use notification::{Event, Notification};
 pub use subscription::Subscription;
 
-pub(crate) use admission::admit;
-pub(crate) use any_service::{AnyService, operations};
+pub(crate) use any_call::operations;
+pub(crate) use any_service::AnyService;
 pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
-pub(crate) use direct::AtOnce;
+pub(crate) use direct::{AtOnce, HandlerLengths};
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
-pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, ServiceSlot, SlotOf};
+pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, SlotOf, UNIFORM};
 pub(crate) use subscriptions::Entering;
 pub(crate) use threads::OwnThreads;
 
 use crate::Fault;
 use crate::spec::Spec;
+use crate::store::{Persist, StoreWriter};
+use crate::supervise::Supervision;
+use motet_sync::Mutex;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A service whatever its contract.
 pub(crate) type Any = Arc<dyn AnyService>;
 
-/// Ends the work of a service from outside, when its node ends.
-pub(crate) trait Abandon: Send + Sync {
+/// A service at work, whatever its type.
+pub(crate) trait AnyServed: Send + Sync {
+    /// Makes the service, runs its start, and begins to serve.
+    fn begin(self: Arc<Self>) -> Beginning;
+
+    /// Ends its work from outside, when its node ends.
     fn abandon(&self);
 }
 
+/// A service that begins.
+pub(crate) type Beginning = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send>>;
+
 /// A service that is being made.
 pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Any, Fault>> + Send>>;
+
+/// A slot, and what makes it serve.
+pub(crate) type NewSlot = (Any, Serving);
+
+/// Has a slot serve by what the service is built of, and what keeps its own threads.
+pub(crate) type Serving =
+    Box<dyn FnOnce(ServicePlan, Option<Arc<OwnThreads>>) -> Arc<dyn AnyServed> + Send>;
+
+/// What a service is built of, again and again.
+pub(crate) struct ServicePlan {
+    pub(crate) initial: Option<Value>,
+    pub(crate) partners: BTreeMap<String, Any>,
+    pub(crate) persist: Option<(Persist, Arc<StoreWriter>)>,
+    pub(crate) supervision: Mutex<Supervision>,
+    pub(crate) start_within: Duration,
+}
 
 /// A type of services, whatever it is.
 pub(crate) trait ServiceKind: Send + Sync {
     fn name(&self) -> &'static str;
     fn uri(&self) -> &'static str;
+    /// Whether there may be several.
+    fn is_many(&self) -> bool;
+    /// Whether the directory shows it.
+    fn is_listed(&self) -> bool;
     fn operations(&self) -> Vec<OperationInfo>;
     fn partners(&self) -> Vec<Partner>;
+    fn slot(&self, common: Common) -> NewSlot;
+    /// How many operations its contract has.
+    fn operation_count(&self) -> usize;
     fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making;
 }

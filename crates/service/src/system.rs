@@ -6,7 +6,7 @@
 //! | `/sys/directory` | [`Directories`] | which services there are, and what becomes of them |
 //! | `/sys/constructor` | [`Constructors`] | makes services of types that are known by name |
 //! | `/sys/contracts` | [`Catalogues`] | which types of services there could be |
-//! | `/sys/manifests` | [`Manifests`] | loads manifests |
+//! | `/sys/manifests` | [`Manifests`] | loads manifests; their JSON Schema |
 //! | `/sys/log` | [`Logs`] | what services say, and what happens to them |
 //! | `/sys/diagnostics` | [`Diagnostics`] | how often what has happened |
 //! | `/sys/debug` | [`Debug`] | requests that were captured; who waits for whom |

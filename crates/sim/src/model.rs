@@ -163,7 +163,7 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
     /// `saved` holds what this rank has of the part before: any rank may have any of it, and one
     /// may have all. Nobody has anything where the run begins. A run in parts handles the same
     /// events as a run at once, whatever the mode and the number of ranks of each part. Report and
-    /// trace are those of this part.
+    /// trace are those of this part. A time before that of the parts changes nothing.
     ///
     /// ```
     /// use motet_comm::World;
@@ -222,8 +222,9 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         };
         let own = mode.own(comm, &rules);
         let begin = saved::go_on(comm, &rules, saved, (own, rank_of), &self.make).await?;
+        let time = rules.stop.max(begin.time);
         let mut ended = mode.run(comm, &rules, begin).await?;
-        let saved = ended.saved(&rules);
+        let saved = ended.saved(&rules, time);
         Ok((ended.outcome(), saved))
     }
 

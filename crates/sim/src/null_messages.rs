@@ -15,9 +15,12 @@ use crate::saved::{RankEnd, RankStart};
 use crate::share::{ProcessLayout, Share};
 use crate::{EventKey, Logical, ModelError, SimError, Time};
 use graph::Graph;
-use motet_comm::{ANY_SOURCE, Communicator, Tag};
+use motet_comm::{ANY_SOURCE, CommError, Communicator, Tag, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 
 /// The communicator is the run's own.
 const TAG: Tag = 0;
@@ -68,13 +71,8 @@ pub(crate) async fn run<P: Logical>(
     ranked.sent = begin.sent;
     let done = ranked.all(&comm, begin.done).await?;
     // All ranks end with the failure of the first.
-    if let Some(failed) = comm
-        .allgather(done.err())
-        .await?
-        .into_iter()
-        .flatten()
-        .next()
-    {
+    let failures = meet::<P::Event>(&comm, done.err()).await?;
+    if let Some(failed) = failures.into_iter().flatten().next() {
         // Nobody has received the notes that were under way.
         while comm.iprobe(ANY_SOURCE, TAG)?.is_some() {
             comm.recv::<Note<P::Event>>(ANY_SOURCE, TAG).await?;
@@ -92,6 +90,26 @@ pub(crate) async fn run<P: Logical>(
         pending,
         trace: ranked.trace,
     })
+}
+
+/// All ranks meet, each with its failure. One that has failed takes what comes meanwhile: under a
+/// limit of sends another may wait for room here, and then receives that the run has failed.
+async fn meet<E: Value>(
+    comm: &Communicator,
+    failed: Option<ModelError>,
+) -> Result<Vec<Option<ModelError>>, CommError> {
+    let mut all = pin!(comm.allgather(failed));
+    loop {
+        let mut note = pin!(comm.recv::<Note<E>>(ANY_SOURCE, TAG));
+        let met = poll_fn(|cx| match all.as_mut().poll(cx) {
+            Poll::Ready(met) => Poll::Ready(Some(met)),
+            // Nobody has a use for the note.
+            Poll::Pending => note.as_mut().poll(cx).map(|note| note.err().map(Err)),
+        });
+        if let Some(met) = met.await {
+            return met;
+        }
+    }
 }
 
 impl<'r, P: Logical> Ranked<'r, P> {
@@ -136,7 +154,9 @@ impl<'r, P: Logical> Ranked<'r, P> {
             }
             if let Some(failed) = failed {
                 for rank in (0..comm.size()).filter(|&rank| rank != comm.rank()) {
-                    comm.send(rank, TAG, Note::<P::Event>::Failed).await?;
+                    // It waits for no room.
+                    let told = comm.isend(rank, TAG, Note::<P::Event>::Failed).test();
+                    told.unwrap_or(Ok(()))?;
                 }
                 return Ok(Err(failed));
             }

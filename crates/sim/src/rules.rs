@@ -32,9 +32,7 @@ impl Rules {
         options: &Options,
         links: Option<ProcessLinks>,
     ) -> Result<Self, ModelError> {
-        if processes > u32::MAX as usize {
-            return Err(ModelError::TooManyProcesses { processes });
-        }
+        check_number(processes)?;
         Ok(Rules {
             processes,
             seed: options.seed,
@@ -114,13 +112,23 @@ impl Rules {
     }
 }
 
+/// # Errors
+/// More processes than can be numbered.
+fn check_number(processes: usize) -> Result<(), ModelError> {
+    match u32::try_from(processes) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(ModelError::TooManyProcesses { processes }),
+    }
+}
+
 impl ProcessLinks {
     /// # Errors
-    /// A process that is not there.
+    /// A process that is not there; more processes than can be numbered.
     pub(crate) fn new(
         processes: usize,
         links: impl Iterator<Item = (usize, usize, Time)>,
     ) -> Result<Self, ModelError> {
+        check_number(processes)?;
         let mut from_each = vec![Vec::new(); processes];
         for (from, to, lookahead) in links {
             if let Some(to) = [from, to].into_iter().find(|&process| process >= processes) {
@@ -210,6 +218,13 @@ mod tests {
 
     fn links(links: &[(usize, usize, Time)]) -> ProcessLinks {
         ProcessLinks::new(5, links.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn more_processes_than_can_be_numbered_are_refused_before_there_is_room_for_their_links() {
+        let processes = usize::MAX;
+        let refused = ProcessLinks::new(processes, std::iter::empty()).err();
+        assert_eq!(refused, Some(ModelError::TooManyProcesses { processes }));
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(crate) struct RankStart<P: Logical> {
     /// Events that wait; at the start of a run also for processes of other ranks.
     pub(crate) sent: Vec<KeyedEvent<P::Event>>,
     pub(crate) done: Result<(), ModelError>,
+    /// All events before this time have been handled.
+    pub(crate) time: Time,
 }
 
 /// What a rank ends with.
@@ -110,7 +112,12 @@ impl<P: Logical> RankStart<P> {
     pub(crate) fn start(rules: &Rules, own: Range<usize>, make: impl Fn(usize) -> P) -> Self {
         let (mut share, mut sent) = (Share::new(own, make), Vec::new());
         let done = share.start(rules, &mut sent);
-        RankStart { share, sent, done }
+        RankStart {
+            share,
+            sent,
+            done,
+            time: 0,
+        }
     }
 }
 
@@ -137,13 +144,14 @@ impl<P: Logical> RankEnd<P> {
         }
     }
 
-    pub(crate) fn saved(&mut self, rules: &Rules) -> Saved<P>
+    /// What is left when all events before this time have been handled.
+    pub(crate) fn saved(&mut self, rules: &Rules, time: Time) -> Saved<P>
     where
         P: Clone,
     {
         Saved {
             run: Run::of(rules),
-            time: rules.stop,
+            time,
             first: self.share.first,
             processes: self.share.processes.clone(),
             pending: std::mem::take(&mut self.pending),
@@ -197,7 +205,7 @@ pub(crate) async fn go_on<P: Logical + Value>(
             let reason = format!("parts were saved at time {first} and at time {last}");
             Err(ModelError::NotSaved { reason }.into())
         }
-        (None, Some(_)) => {
+        (None, Some((time, _))) => {
             processes.sort_by_key(|(number, _)| *number);
             let done = complete(&own, processes.iter().map(|(number, _)| *number));
             let done = done.map_err(|reason| ModelError::NotSaved { reason });
@@ -207,7 +215,12 @@ pub(crate) async fn go_on<P: Logical + Value>(
             };
             // Processes that are missing cannot handle what waits for them.
             sent.retain(|_| done.is_ok());
-            Ok(RankStart { share, sent, done })
+            Ok(RankStart {
+                share,
+                sent,
+                done,
+                time: *time,
+            })
         }
     }
 }

@@ -150,7 +150,7 @@ impl Simulation {
     }
 
     /// Runs what takes place before `end`. Then it is `end`, if processes are left. An `end` that
-    /// has passed changes nothing.
+    /// has come or passed changes nothing.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -159,7 +159,7 @@ impl Simulation {
     /// As the processes do.
     pub fn run_until(&self, end: Time) -> Result<(), Stuck> {
         let core = &*self.0.0;
-        if end < core.now.get() {
+        if end <= core.now.get() {
             return Ok(());
         }
         loop {

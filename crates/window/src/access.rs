@@ -1,5 +1,6 @@
 //! What a rank does to the windows of others: put, get, accumulate, fetch, swap.
 
+use crate::answers::WindowAnswer;
 use crate::head::{Act, Head};
 use crate::{Number, Op, Window, WindowError};
 use motet_comm::{CommError, Layout, Plain, Tag};
@@ -52,6 +53,7 @@ impl<T: Plain> Window<T> {
             }
             let head = self.answered(self.head(Act::Get, offset), tag);
             self.ask(rank, head, &(length as u64).to_le_bytes())?;
+            let answer = self.left.or_leave(WindowAnswer::numbers(rank, tag), answer);
             whole(answer.await?, rank, length)
         }
     }
@@ -170,18 +172,19 @@ impl<T: Plain> Window<T> {
             }
             let head = self.answered(self.head(Act::Swap, offset), tag);
             self.ask(rank, head, bytemuck::cast_slice(&[expected, new]))?;
-            Ok(self.changed(rank, 1, answer).await?[0])
+            Ok(self.changed((rank, tag), 1, answer).await?[0])
         }
     }
 
     /// The answer to the change that was asked last.
     async fn changed(
         &self,
-        rank: usize,
+        (rank, tag): (usize, Tag),
         length: usize,
         answer: impl Future<Output = Result<Vec<T>, CommError>>,
     ) -> Result<Vec<T>, WindowError> {
         let asked = self.pending.asked(rank);
+        let answer = self.left.or_leave(WindowAnswer::numbers(rank, tag), answer);
         let before = whole(answer.await?, rank, length)?;
         // What was asked before is done too.
         self.pending.are_done(rank, asked);
@@ -263,7 +266,7 @@ impl<T: Number> Window<T> {
             }
             let head = self.answered(self.combined(Act::Fetch, offset, op), tag);
             self.ask(rank, head, bytemuck::cast_slice(numbers))?;
-            self.changed(rank, numbers.len(), answer).await
+            self.changed((rank, tag), numbers.len(), answer).await
         }
     }
 
@@ -313,7 +316,7 @@ impl<T: Number> Window<T> {
             }
             let head = self.answered(self.combined(Act::Fetch, offset, op), tag);
             self.ask(rank, head, bytemuck::bytes_of(&number))?;
-            Ok(self.changed(rank, 1, answer).await?[0])
+            Ok(self.changed((rank, tag), 1, answer).await?[0])
         }
     }
 

@@ -37,14 +37,16 @@ impl<T: Plain> Window<T> {
             return Ok(barrier.await?);
         }
         let sent = self.sent.replace(vec![0; self.processes]);
+        let sent: Vec<i64> = sent.iter().map(|sent| *sent as i64).collect();
         // What is asked while this rank waits is counted with the next epoch: it belongs there.
         let next = self.epoch.get().wrapping_add(1);
         self.epoch.set(next);
         let asked = self.pending.all_asked();
         let mut messages = vec![0; self.processes];
-        let add = |a, b| a + b;
+        // By its address, which does not depend on the type of the window's numbers.
+        let add: fn(i64, i64) -> i64 = |a, b| a + b;
         self.comm.allreduce_into(&sent, &mut messages, add).await?;
-        let here = messages[self.process_of[self.rank()]];
+        let here = messages[self.process_of[self.rank()]] as u64;
         let has_begun = self.site.ends(next, here, self.rank());
         if !has_begun.map_err(strange)? {
             self.comm.recv::<bool>(ANY_SOURCE, BEGUN).await?;

@@ -61,6 +61,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod answers;
 mod error;
 mod fence;
 mod head;

@@ -38,11 +38,14 @@ impl Locks {
         free
     }
 
-    /// This one does not want it any more, whether it holds it or waits; who has got it now.
-    pub(crate) fn release(&mut self, rank: usize, tag: u32) -> Vec<Holder> {
+    /// This one does not want it any more, whether it holds it or waits. Whether it waited, and who
+    /// has got it now.
+    pub(crate) fn release(&mut self, rank: usize, tag: u32) -> (bool, Vec<Holder>) {
         let other = |holder: &Holder| (holder.rank, holder.tag) != (rank, tag);
         self.holders.retain(other);
+        let before = self.waiting.len();
         self.waiting.retain(other);
+        let waited = self.waiting.len() < before;
         let mut next = Vec::new();
         while let Some(first) = self
             .waiting
@@ -54,7 +57,7 @@ impl Locks {
             self.holders.push(first);
             next.push(first);
         }
-        next
+        (waited, next)
     }
 
     fn fits(&self, lock: Lock) -> bool {
@@ -77,12 +80,13 @@ mod tests {
         assert!(locks.ask(holder(0, shared)) && locks.ask(holder(1, shared)));
         assert!(!locks.ask(holder(2, alone)) && !locks.ask(holder(3, shared)));
         assert!(!locks.ask(holder(4, shared)) && !locks.ask(holder(5, alone)));
-        assert_eq!(locks.release(0, 1), []);
-        assert_eq!(locks.release(1, 2), [], "of another tag");
-        assert_eq!(locks.release(1, 1), [holder(2, alone)]);
-        assert_eq!(locks.release(2, 1), [3, 4].map(|rank| holder(rank, shared)));
+        assert_eq!(locks.release(0, 1), (false, vec![]));
+        assert_eq!(locks.release(1, 2), (false, vec![]), "of another tag");
+        assert_eq!(locks.release(1, 1), (false, vec![holder(2, alone)]));
+        let both = [3, 4].map(|rank| holder(rank, shared));
+        assert_eq!(locks.release(2, 1), (false, both.to_vec()));
         // One that waits gives up.
         assert!(!locks.ask(holder(6, shared)));
-        assert_eq!(locks.release(5, 1), [holder(6, shared)]);
+        assert_eq!(locks.release(5, 1), (true, vec![holder(6, shared)]));
     }
 }

@@ -1,5 +1,6 @@
 //! Passive targets: locks and flushes, without the target.
 
+use crate::answers::WindowAnswer;
 use crate::head::{Act, Head};
 use crate::locks::{Holder, Lock};
 use crate::{Window, WindowError};
@@ -88,6 +89,7 @@ impl<T: Plain> Window<T> {
                 let head = self.head(Act::Lock, 0);
                 self.ask(rank, Head { op, tag, ..head }, &[])?;
             }
+            let given = self.left.or_leave(WindowAnswer::word(rank, tag), given);
             given.await?;
             Ok(locked)
         }
@@ -131,6 +133,7 @@ impl<T: Plain> Window<T> {
             let asked = self.pending.asked(rank);
             let head = self.head(Act::Flush, 0);
             self.ask(rank, Head { tag, ..head }, &[])?;
+            let done = self.left.or_leave(WindowAnswer::word(rank, tag), done);
             let is_open = done.await?;
             self.pending.are_done(rank, asked);
             match is_open {

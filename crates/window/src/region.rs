@@ -41,19 +41,27 @@ impl<T: Plain> Region<T> {
         self.delegate.lock().clone()
     }
 
-    /// Asks for the lock; whether it is given at once.
+    /// Asks for the lock; whether it is given at once. If not, the holder is told once: that it has
+    /// it, or that it does not wait any more.
     pub(crate) fn lock(&self, holder: Holder) -> bool {
         self.locks.lock().ask(holder)
     }
 
-    /// Gives the lock back, or does not want it any more; tells who has got it.
+    /// Gives the lock back, or does not want it any more; tells who has got it, and who waited.
     pub(crate) fn release(&self, rank: usize, tag: u32) {
-        let next = self.locks.lock().release(rank, tag);
-        if let Some(delegate) = self.delegate().filter(|_| !next.is_empty()) {
-            for holder in next {
-                // Who cannot be reached is not there any more, and the run ends.
-                let _ = delegate.send(holder.rank, holder.tag, true);
-            }
+        let (waited, next) = self.locks.lock().release(rank, tag);
+        if !waited && next.is_empty() {
+            return;
+        }
+        let Some(delegate) = self.delegate() else {
+            return;
+        };
+        // Who cannot be reached is not there any more, and the run ends.
+        if waited {
+            let _ = delegate.send(rank, tag, false);
+        }
+        for holder in next {
+            let _ = delegate.send(holder.rank, holder.tag, true);
         }
     }
 }

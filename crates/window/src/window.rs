@@ -1,6 +1,7 @@
 //! The window: made, looked at by its own rank, and freed.
 
 use crate::WindowError;
+use crate::answers::LeftAnswers;
 use crate::head::{Act, Head};
 use crate::memory::{WindowMemory, part};
 use crate::pending::PendingChanges;
@@ -57,6 +58,8 @@ pub struct Window<T: Plain> {
     pub(crate) locked: RefCell<BTreeSet<usize>>,
     /// Answers so far.
     tags: Cell<Tag>,
+    /// Those of calls that were given up.
+    pub(crate) left: LeftAnswers,
     /// Accesses that wait for numbers which another process uses.
     turns: Turns,
 }
@@ -132,6 +135,7 @@ impl<T: Plain> Window<T> {
             pending: PendingChanges::default(),
             locked: RefCell::default(),
             tags: Cell::new(0),
+            left: LeftAnswers::default(),
             turns: Turns::default(),
         })
     }
@@ -240,6 +244,7 @@ impl<T: Plain> Window<T> {
         if let Some(&rank) = self.locked.borrow().first() {
             return Err(WindowError::Locked { rank });
         }
+        self.left.take_all::<T>(&self.comm).await?;
         self.met(self.comm.barrier()).await?;
         // Nobody asks any more: all have left the fence, or wait for nothing but what is here.
         self.comm.barrier().await?;
@@ -327,6 +332,7 @@ impl<T: Plain> Window<T> {
 
     /// The tag of an answer, or of a lock.
     pub(crate) fn next_tag(&self) -> Tag {
+        self.left.take_some::<T>(&self.comm);
         let next = self.tags.get() % TAGS + 1;
         self.tags.set(next);
         next

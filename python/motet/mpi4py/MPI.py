@@ -95,7 +95,13 @@ _typedict = _predefined.CODES
 _typedict_c = _predefined.CODES_C
 _typedict_f = _predefined.CODES_F
 
-_TABLES: tuple[dict[str, Any], ...] = (_predefined.PREDEFINED, _errors.CODES)
+# Datatypes and classes of errors. The datatype without a name is `DATATYPE_NULL`.
+globals().update({name: it for name, it in _predefined.PREDEFINED.items() if name})
+globals().update(_errors.CODES)
+
+
+class _NotThere(AttributeError, NotImplementedError):
+    """A name of MPI that motet lacks. Who asks by `hasattr` is told no."""
 
 
 def _commctx_inter(comm: Intercomm) -> Any:
@@ -107,9 +113,6 @@ def _set_abort_status(status: int) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    for table in _TABLES:
-        if name in table:
-            return table[name]
     if name.isupper():
-        raise NotImplementedError(f"motet has no MPI.{name}")
+        raise _NotThere(f"motet has no MPI.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,6 +25,11 @@ class Call:
             self._pending = None
             self._end(pending)
 
+    def __del__(self) -> None:
+        # One that nobody keeps takes place all the same. On another thread nobody would finish it.
+        if self._pending is not None and self._pending.is_here():
+            self.leave()
+
     def _end(self, given: Any) -> None:
         self._pending = None
         finish, self._finish = self._finish, None

@@ -211,7 +211,10 @@ def of_code(code: str) -> Datatype:
     try:
         return CODES[key]
     except KeyError:
-        raise KeyError(f"no datatype of MPI has the code {code!r}") from None
+        raise KeyError(
+            f"no datatype of MPI has the code {code!r}: give the bytes as [x, MPI.BYTE], or the "
+            "object to a lower-case call"
+        ) from None
 
 
 def typecode(datatype: Datatype) -> str | None:

@@ -20,6 +20,7 @@ pub(crate) fn e09(setting: &Setting) -> Cases {
         Case::new(Point::new().with("messages", group), &[time])
             .with("motet, Get", motet(CallKind::Get))
             .with("motet", motet(CallKind::Update))
+            .with("motet, whole", motet(CallKind::Whole))
             .with("motet, posted", motet(CallKind::Posted))
             .beside(setting, "tokio", move || on_tokio(true, group, groups, 0))
             .beside(setting, "Go", move || {

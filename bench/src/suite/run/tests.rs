@@ -151,3 +151,21 @@ fn cancelling_keeps_whole_rows() {
     assert_eq!((read(&out).unwrap().len(), heard.rows), (3, 3));
     std::fs::remove_dir_all(out).unwrap();
 }
+
+#[test]
+fn cancelling_in_the_first_round_keeps_what_was_measured_before() {
+    let (out, setting) = (folder("again"), trial());
+    let experiments = [crate::suite::find("E01").unwrap()[0]];
+    run(&setting, &experiments, &out, &mut Heard::default()).unwrap();
+    let names = || -> BTreeSet<[String; 4]> { read(&out).unwrap().iter().map(Row::name).collect() };
+    let before = names();
+    let mut heard = Heard {
+        stop_at_case: Some(2),
+        ..Heard::default()
+    };
+    let stop = run(&setting, &experiments, &out, &mut heard).unwrap_err();
+    assert!(matches!(stop, Stop::Cancelled));
+    assert!(heard.rows > 0 && before.len() > heard.rows);
+    assert_eq!(names(), before);
+    std::fs::remove_dir_all(out).unwrap();
+}

@@ -157,7 +157,7 @@ pub struct CoreArgs {
 
     /// No rows: exclusive handlers from eight posters for so many seconds; none hangs or overtakes
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "600")]
-    #[arg(conflicts_with_all = ["rows", "quick", "runs"], value_parser = seconds)]
+    #[arg(conflicts_with_all = ["rows", "quick", "runs", "go"], value_parser = seconds)]
     pub soak: Option<Duration>,
 
     /// How results are printed.
@@ -247,6 +247,7 @@ pub struct OversubscribedArgs {
         value_delimiter = ',',
         default_value = "1,2"
     )]
+    #[arg(value_parser = busy_count())]
     pub busy: Vec<usize>,
 
     /// Pairs of runs, of which the medians are printed
@@ -333,7 +334,7 @@ pub struct QualityArgs {
     pub full: bool,
 
     /// Sequences and proteins instead, of which only pairs are known, beside Ward's method
-    #[arg(long, conflicts_with_all = ["sets", "full"])]
+    #[arg(long, conflicts_with_all = ["sets", "full", "restarts"])]
     pub pairs: bool,
 
     /// Runs of K-means per set
@@ -367,6 +368,11 @@ fn named<T: Copy + Send + Sync + 'static>(
         let found = all.iter().find(|&&value| name(value) == text);
         found.copied().ok_or("is none of these")
     })
+}
+
+/// Processes that only keep a core busy: more of them than this keep a machine from all else.
+fn busy_count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(0..=1024)
 }
 
 fn long_count() -> RangedU64ValueParser<u64> {

@@ -13,6 +13,7 @@ use motet_bench::statistics::Spread;
 use motet_sync::thread;
 use serde::Serialize;
 
+use crate::amount::check_threads;
 use crate::bench::args::{AnnealingArgs, QualityArgs};
 use crate::bench::sheet::Sheet;
 use crate::error::CliError;
@@ -21,6 +22,8 @@ use crate::stdout::print;
 use crate::text::{grouped, significant};
 
 pub(super) fn run_annealing(args: &AnnealingArgs) -> Result<(), CliError> {
+    let mut threads = args.threads.iter().copied().map(Some);
+    threads.try_for_each(check_threads)?;
     let config = AnnealingConfig {
         points: args.points,
         clusters: args.clusters.clone(),
@@ -166,6 +169,7 @@ fn run_pairs(args: &QualityArgs) -> Result<(), CliError> {
 }
 
 pub(super) fn run_quality(args: &QualityArgs) -> Result<(), CliError> {
+    check_threads(args.threads)?;
     if args.pairs {
         return run_pairs(args);
     }

@@ -14,6 +14,7 @@ use crate::own;
 use crate::progress::TerminalBar;
 use crate::stderr::tell;
 use crate::text::grouped;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 pub(super) fn run_core(args: CoreArgs) -> Result<(), CliError> {
@@ -122,14 +123,18 @@ fn rows_of(
     set.measure(&setting, &selection, begin, |outcome| {
         bar.clear();
         match outcome {
-            Ok(record) if printed.is_ok() => {
+            Ok(record) => {
                 printed = sheet.row(&record, &cells(&record));
                 for (peer, reason) in &record.absent {
                     tell(format_args!("{}: no {peer}: {reason}", record.row));
                 }
             }
-            Ok(_) => {}
             Err(missing) => tell(format_args!("{} left out: {}", missing.row, missing.reason)),
+        }
+        match printed {
+            Ok(()) => ControlFlow::Continue(()),
+            // The others would be measured for nobody.
+            Err(_) => ControlFlow::Break(()),
         }
     });
     printed

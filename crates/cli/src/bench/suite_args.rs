@@ -121,7 +121,7 @@ Runs some of the papers' experiments, or all, with today's peers beside.
 Rounds go through all experiments, in each motet and the peers in turn; a row is the median of the \
 rounds with the least and the most. Load of others is noticed: the round of the case is measured again, and \
 if there was too much over all rounds the rows say so. After each round of an experiment its rows are \
-appended to DIR/rows.jsonl; the earlier ones go when the run has ended; \
+appended to DIR/rows.jsonl; the earlier ones go when the run has ended, those of an experiment that was ended in its first round stay; \
 DIR/machine.json says on what they were measured, and with which effort and binding, which are one for all \
 rows of a folder. What cannot run here is a row with the reason. An \
 interrupt ends the run after the program that is running, a second one at once; rows are whole in \

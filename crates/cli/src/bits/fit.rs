@@ -8,6 +8,7 @@ use motet_mining::{
     MiningError, Progress,
 };
 
+use crate::any_part::AnyPart;
 use crate::error::CliError;
 use crate::fit::{Chosen, clusters, join};
 use crate::keep::{clear, of_choice};
@@ -126,7 +127,8 @@ impl Run<'_> {
             let control = &self.control(&cool);
             let fit = self.fit(comm, &drawn.bits, control, drawn.kept.as_ref());
             let (part, choice) = fit.await?;
-            let Some(found) = BitClustering::join(comm.allgather(part).await?) else {
+            let parts = AnyPart::all(comm.allgather(AnyPart::new(part)).await?).ok();
+            let Some(found) = parts.and_then(BitClustering::join) else {
                 return Ok(None);
             };
             let given = found.give(comm, bits, &self.control(&giving)).await?;

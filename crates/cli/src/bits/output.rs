@@ -1,6 +1,5 @@
 //! What `motet cluster --bits` writes and prints.
 
-use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use motet_mining::{BitClustering, CancelToken};
@@ -8,6 +7,7 @@ use motet_mining::{BitClustering, CancelToken};
 use super::BitSummary;
 use crate::error::CliError;
 use crate::files::{Content, ResultsFolder};
+use crate::order::largest_first;
 use crate::text::{grouped, significant};
 
 /// The files of `--out`.
@@ -43,8 +43,7 @@ pub(super) fn write_files(
         let header = ["cluster", "size"].map(str::to_owned).into_iter();
         csv.write_record(header.chain((0..found.width).map(|column| format!("bit{column}"))))?;
         // The order of the table. A cluster of a sample may have no row at all.
-        let mut order: Vec<usize> = (0..found.clusters()).collect();
-        order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
+        let order = largest_first(&found.sizes);
         for (row, cluster) in summary.table.iter().zip(order) {
             let centre = found.centre(cluster).iter().map(f64::to_string);
             let numbers = [row.cluster, row.size]

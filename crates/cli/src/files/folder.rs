@@ -1,6 +1,6 @@
 //! A folder into which several files are written all together or not at all.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ pub(crate) struct Content<'a> {
 #[derive(Debug)]
 pub(crate) struct ResultsFolder {
     path: PathBuf,
+    /// Waits until a file is on the disk.
+    sync: fn(&File) -> io::Result<()>,
 }
 
 impl ResultsFolder {
@@ -34,6 +36,7 @@ impl ResultsFolder {
     pub(crate) fn check(path: &Path, names: &[&str]) -> Result<ResultsFolder, OutputError> {
         let folder = ResultsFolder {
             path: path.to_owned(),
+            sync: File::sync_all,
         };
         writable(path).map_err(|problem| match problem {
             Unwritable::NoFolder(file) => OutputError::NotADirectory {
@@ -129,7 +132,8 @@ impl ResultsFolder {
         Ok(made)
     }
 
-    /// Writes every file under a temporary name.
+    /// Writes every file under a temporary name, as far as the disk. Over a quota, or on another
+    /// machine, a system may say only then that there is no room.
     fn stage(
         &self,
         files: &[Content<'_>],
@@ -153,7 +157,9 @@ impl ResultsFolder {
     fn temporary(&self, file: &Content<'_>) -> io::Result<TempPath> {
         let mut to = BufWriter::new(public_temporary(&self.path)?);
         (file.write)(&mut to)?;
-        Ok(to.into_inner()?.into_temp_path())
+        let written = to.into_inner()?;
+        (self.sync)(written.as_file())?;
+        Ok(written.into_temp_path())
     }
 }
 
@@ -213,16 +219,21 @@ fn commit(staged: Vec<Staged>) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Keeps what is at `target` under a second name, if there is something.
+/// Keeps what is at `target` under a second name, if there is something. That may also be a link
+/// that leads nowhere, or what nobody here may read: it is copied only where it can have no second
+/// name.
 fn set_aside(target: &Path) -> io::Result<Option<TempPath>> {
     if !is_there(target) {
         return Ok(None);
     }
     let folder = existing(target.parent().unwrap_or(target));
-    let before = Builder::new()
-        .prefix(".motet-")
-        .tempfile_in(folder)?
-        .into_temp_path();
+    let mut name = Builder::new();
+    name.prefix(".motet-");
+    // It itself, whatever it is and however long. Some file systems give a file no second name.
+    if let Ok(linked) = name.make_in(&folder, |path| fs::hard_link(target, path)) {
+        return Ok(Some(linked.into_temp_path()));
+    }
+    let before = name.tempfile_in(&folder)?.into_temp_path();
     fs::copy(target, &before)?;
     Ok(Some(before))
 }
@@ -333,11 +344,29 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_the_disk_does_not_take_leaves_everything_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("x"), "old").unwrap();
+        let folder = ResultsFolder {
+            path: root.path().to_owned(),
+            sync: |file| match file.metadata()?.len() {
+                0 => Ok(()),
+                _ => Err(io::Error::from(io::ErrorKind::QuotaExceeded)),
+            },
+        };
+        let files = [content("a/y", ""), content("x", "new")];
+        let error = folder.write(&files, || false).unwrap_err();
+        assert!(matches!(error, OutputError::Write { path, .. } if path.ends_with("x")));
+        assert_eq!(listing(root.path()), [pair("x", "old")]);
+    }
+
+    #[test]
     fn a_rename_that_fails_is_undone() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("x"), "old").unwrap();
         let folder = ResultsFolder {
             path: root.path().to_owned(),
+            sync: File::sync_all,
         };
         let files = [content("new", "1"), content("x", "2"), content("y", "3")];
         let staged = folder.stage(&files, &|| false).unwrap().unwrap();
@@ -345,6 +374,44 @@ mod tests {
         fs::create_dir_all(root.path().join("y/z")).unwrap();
         assert!(commit(staged).is_err());
         assert_eq!(listing(root.path()), [pair("x", "old"), pair("y", "")]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_set_aside_comes_back_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("x"), "old").unwrap();
+        std::os::unix::fs::symlink("x", root.path().join("link")).unwrap();
+        let folder = ResultsFolder {
+            path: root.path().to_owned(),
+            sync: File::sync_all,
+        };
+        let files = [content("link", "1"), content("y", "2")];
+        let staged = folder.stage(&files, &|| false).unwrap().unwrap();
+        fs::create_dir_all(root.path().join("y/z")).unwrap();
+        assert!(commit(staged).is_err());
+        let link = root.path().join("link").symlink_metadata().unwrap();
+        assert!(link.is_symlink());
+        let there = [pair("link", "old"), pair("x", "old"), pair("y", "")];
+        assert_eq!(listing(root.path()), there);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_is_written_over_or_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let link = root.path().join("x");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let folder = ResultsFolder::check(root.path(), &["x", "y"]).unwrap();
+        let files = [content("x", "1"), content("y", "2")];
+        let staged = folder.stage(&files, &|| false).unwrap().unwrap();
+        // A folder that is not empty took the place of the last file after the check.
+        fs::create_dir_all(root.path().join("y/z")).unwrap();
+        assert!(commit(staged).is_err());
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("nowhere"));
+        fs::remove_dir_all(root.path().join("y")).unwrap();
+        assert!(folder.write(&files, || false).unwrap());
+        assert_eq!(listing(root.path()), [pair("x", "1"), pair("y", "2")]);
     }
 
     #[test]

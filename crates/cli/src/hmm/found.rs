@@ -9,6 +9,7 @@ use super::Found;
 use super::args::Task;
 use super::seen::Seen;
 use crate::model::{files, label};
+use crate::order::greatest_first;
 use crate::ranked::Measured;
 use crate::report::scaling_facts;
 use crate::summary::{Profiled, ThreadScaling};
@@ -240,8 +241,7 @@ fn write_states(to: &mut dyn Write, summary: &HmmSummary) -> io::Result<()> {
 /// What a state shows: its means, or its most probable symbols.
 fn shows(summary: &HmmSummary, row: &HmmState) -> String {
     let all = if row.mean.is_empty() {
-        let mut order: Vec<usize> = (0..row.probabilities.len()).collect();
-        order.sort_by(|&a, &b| row.probabilities[b].total_cmp(&row.probabilities[a]));
+        let order = greatest_first(&row.probabilities);
         let text = |&at: &usize| format!("{} {:.3}", summary.names[at], row.probabilities[at]);
         order.iter().map(text).take(SHOWN).collect::<Vec<_>>()
     } else {

@@ -4,6 +4,8 @@
 //! edition, section 8.2). When there are many rows it takes an even sample of them: the picture
 //! does not need more. No random number enters.
 
+use crate::order::greatest_first;
+
 /// Vectors that are iterated together; more than two, so that close variances do not slow it down.
 const BLOCK: usize = 6;
 const ITERATIONS: usize = 40;
@@ -221,8 +223,8 @@ fn eigen(matrix: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
             }
         }
     }
-    let mut order: Vec<usize> = (0..size).collect();
-    order.sort_by(|&a, &b| m[b][b].total_cmp(&m[a][a]));
+    let diagonal: Vec<f64> = (0..size).map(|i| m[i][i]).collect();
+    let order = greatest_first(&diagonal);
     let values = order.iter().map(|&i| m[i][i]).collect();
     let vectors = turn
         .iter()

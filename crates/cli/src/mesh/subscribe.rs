@@ -58,7 +58,7 @@ fn line(as_json: bool, sample: &Sample<String>) -> Result<(), CliError> {
     if let Some(gap) = sample.gap
         && !as_json
     {
-        let (publisher, key) = (&sample.publisher, &sample.key);
+        let (publisher, key) = (sample.publisher(), sample.key());
         let count = gap.count();
         tell(format_args!(
             "{key} of {publisher}: {count} samples did not come"
@@ -67,8 +67,8 @@ fn line(as_json: bool, sample: &Sample<String>) -> Result<(), CliError> {
     print(|to| {
         if as_json {
             let line = json!({
-                "key": sample.key.as_str(),
-                "publisher": sample.publisher.as_str(),
+                "key": sample.key().as_str(),
+                "publisher": sample.publisher().as_str(),
                 "number": sample.number,
                 "retained": sample.retained,
                 "gap": sample.gap.map(|gap| [gap.from, gap.to]),
@@ -76,6 +76,6 @@ fn line(as_json: bool, sample: &Sample<String>) -> Result<(), CliError> {
             });
             return writeln!(to, "{line}");
         }
-        writeln!(to, "{}\t{}", sample.key, sample.value)
+        writeln!(to, "{}\t{}", sample.key(), sample.value)
     })
 }

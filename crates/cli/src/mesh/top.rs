@@ -63,7 +63,7 @@ pub(super) fn run(args: &MeshTopArgs) -> Result<(), CliError> {
             .after(left, || Next::Time);
         match wait_blocking(next) {
             Ok(Next::Sample(sample)) => {
-                let of = (sample.key.to_string(), sample.publisher.to_string());
+                let of = (sample.key().to_string(), sample.publisher().to_string());
                 let count: &mut Count = counts.entry(of).or_default();
                 count.samples += 1;
                 count.bytes += sample.value.len() as u64;

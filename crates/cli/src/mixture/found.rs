@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Chosen, MixtureArgs};
 use crate::model::{files, label};
+use crate::order::greatest_first;
 use crate::ranked::Measured;
 use crate::read::OnMissing;
 use crate::report::scaling_facts;
@@ -125,8 +126,7 @@ pub(super) fn in_columns((mut model, mut tried): Chosen, space: &Space) -> Chose
             tried.aic += 2.0 * points * volume;
         }
     }
-    let mut order: Vec<usize> = (0..k).collect();
-    order.sort_by(|&a, &b| model.weights[b].total_cmp(&model.weights[a]));
+    let order = greatest_first(&model.weights);
     let pick = |values: &[f64]| -> Vec<f64> {
         let size = values.len() / k;
         let parts = order.iter().flat_map(|&at| &values[at * size..][..size]);

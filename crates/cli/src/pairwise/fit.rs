@@ -9,6 +9,7 @@ use motet_mining::{
     Pairwise, PairwiseClustering, Progress, Scaled, Scaling, ScalingMethod,
 };
 
+use crate::any_part::AnyPart;
 use crate::error::CliError;
 use crate::fit::{Chosen, clusters, join};
 use crate::keep::{clear, of_choice};
@@ -189,8 +190,8 @@ impl Run<'_> {
         let make = |rows: &[usize], to: &mut [f64]| pairs.between(rows, sample, to);
         let done = parts(self.world, true, async |comm| {
             let (part, choice) = self.fit(comm, known, control, kept).await?;
-            let parts = comm.allgather(part).await?;
-            let Some(found) = PairwiseClustering::join(parts) else {
+            let parts = AnyPart::all(comm.allgather(AnyPart::new(part)).await?).ok();
+            let Some(found) = parts.and_then(PairwiseClustering::join) else {
                 return Ok(None);
             };
             let given = found.give(comm, (&all, sample), make, control).await?;

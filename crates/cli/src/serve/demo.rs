@@ -77,9 +77,10 @@ struct Room {
     touches: bool,
 }
 
-/// The power of two motors, each from -1 to 1.
+/// The power of two motors, each from -1 to 1. One that is not named has none.
 #[data]
-#[derive(PartialEq)]
+#[derive(Default, PartialEq)]
+#[serde(default)]
 struct Power {
     left: f64,
     right: f64,

@@ -6,6 +6,7 @@ use motet_bench::measuring::{Effort, MeasuringConfig, Setting};
 use motet_bench::{RowSet, Selection};
 use motet_testkit::{data, mpi_libraries};
 use serde_json::Value;
+use std::ops::ControlFlow;
 use std::process::Stdio;
 
 fn bench(arguments: &str) -> Vec<Value> {
@@ -174,9 +175,12 @@ fn needs_mpi_rows_over_processes_run_beside_their_peers() {
         runs: None,
     };
     let (mut records, mut missing) = (Vec::new(), Vec::new());
-    let tell = |outcome| match outcome {
-        Ok(record) => records.push(record),
-        Err(absent) => missing.push(absent),
+    let tell = |outcome| {
+        match outcome {
+            Ok(record) => records.push(record),
+            Err(absent) => missing.push(absent),
+        }
+        ControlFlow::Continue(())
     };
     RowSet::Ranks.measure(&setting, &selection, |_| (), tell);
     assert_eq!(records.len(), 9 * installations, "{missing:?}");
@@ -207,7 +211,13 @@ fn sem_g256_what_cannot_be_measured_is_refused() {
         ("core --runs 0", "--runs"),
         ("core --soak=-1", "above 0"),
         ("core --soak ten", "a number of seconds"),
+        ("core --soak 1 --go go", "--go"),
         ("ranks --runs 0", "--runs"),
+        ("oversubscribed --busy 99999", "--busy"),
+        ("stages --threads 999999 --stages 1", "--threads"),
+        ("annealing --threads 1,999999", "--threads"),
+        ("quality --threads 999999 --data nowhere", "--threads"),
+        ("quality --pairs --restarts 3 --data nowhere", "--restarts"),
     ] {
         ProgramFolder::new()
             .run(&format!("bench {arguments}"))

@@ -76,6 +76,15 @@ fn sem_g422_a_demonstration_serves_is_called_and_ends() {
         .call(&place, "/drive set_power left=1 right=1")
         .quiet_success();
     assert_eq!(serving.answer(&place, "/drive")["commands"], 1);
+    // A motor that is not named stands still.
+    serving
+        .call(&place, "/drive set_power left=0.5")
+        .quiet_success();
+    let world = serving.answer(&place, "/world");
+    assert_eq!(
+        (&world["left"], &world["right"]),
+        (&json!(0.5), &json!(0.0))
+    );
     assert_eq!(serving.answer(&place, "/source make 50"), 200);
     let job = serving.answer(&place, "/clustering cluster clusters=4 ranks=2");
     let path = job["path"].as_str().unwrap().to_owned();

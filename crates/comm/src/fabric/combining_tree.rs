@@ -26,6 +26,7 @@ use super::call::{CollectiveArrival, RankCall, mismatch, other_type};
 use super::flag_barrier::{FlagBarrier, in_order};
 use super::operators::{Operators, ValueKind};
 use super::published::PublishedTotal;
+use super::tree_cell::Cell;
 use crate::CommError;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use motet_sync::cell::UnsafeCell;
@@ -53,13 +54,6 @@ pub(crate) struct CombiningTree {
 struct Node {
     arrived: AtomicU32,
     children: u32,
-}
-
-/// What a rank, or the first rank of a subtree for all of it, has brought.
-struct Cell {
-    value: AnyCell,
-    called: Option<(RankCall, &'static ValueKind)>,
-    failed: Option<Box<CommError>>,
 }
 
 // SAFETY: the module doc says who may touch which cell when. The counting and the number that is
@@ -174,7 +168,9 @@ impl CombiningTree {
         if flags.is_first_to_disagree(arrival.number) {
             let theirs = match arrival.call.is_bare() {
                 // SAFETY: the other one touches its cell again when this rank has published, below.
-                true => self.cells[1 - arrival.rank].with(|cell| unsafe { (*cell).call() }),
+                true => self.cells[1 - arrival.rank]
+                    .with(|cell| unsafe { (*cell).called })
+                    .map(|it| it.0),
                 // SAFETY: the other one came without a value, and this rank is in this collective.
                 false => Some(unsafe { flags.others_call(arrival) }),
             };
@@ -247,8 +243,8 @@ impl CombiningTree {
     pub(crate) unsafe fn calls(&self) -> Vec<(usize, RankCall)> {
         let call = |rank: usize| {
             // SAFETY: all ranks have come, and none comes again before the collective is published.
-            let called = self.cells[rank].with(|cell| unsafe { (*cell).call() });
-            called.map(|call| (self.name(rank), call))
+            let called = self.cells[rank].with(|cell| unsafe { (*cell).called });
+            called.map(|(call, _)| (self.name(rank), call))
         };
         (0..self.cells.len()).filter_map(call).collect()
     }
@@ -349,6 +345,11 @@ impl CombiningTree {
                 self.cells[cell(right)].with_mut(|right| act(&mut *left, &mut *right));
             });
         };
+        let join = |left: usize, right: usize| {
+            both(left, right, &mut |one, other| {
+                combine(&mut one.value, &mut other.value)
+            });
+        };
         // The children in whose cells the values of branches lie.
         let mut branches: SmallVec<[usize; 4]> = smallvec![0];
         for child in 1..children {
@@ -364,40 +365,15 @@ impl CombiningTree {
             // The branches that end here.
             for _ in 0..child.trailing_ones() {
                 if let Some(left) = branches.pop() {
-                    both(left, right, &mut |left, right| {
-                        combine(&mut left.value, &mut right.value);
-                    });
+                    join(left, right);
                     right = left;
                 }
             }
             branches.push(right);
         }
         while let (Some(right), Some(&left)) = (branches.pop(), branches.last()) {
-            both(left, right, &mut |left, right| {
-                combine(&mut left.value, &mut right.value);
-            });
+            join(left, right);
         }
-    }
-}
-
-impl Cell {
-    fn call(&self) -> Option<RankCall> {
-        self.called.map(|(call, _)| call)
-    }
-
-    /// Whether what `other` holds can be combined with what this cell holds; if not, this cell has
-    /// failed. `ranks` says whose cells they are.
-    fn agrees_with(&mut self, other: &mut Cell, ranks: [usize; 2]) -> bool {
-        if self.failed.is_none() {
-            self.failed = other.failed.take();
-        }
-        if self.failed.is_none()
-            && let (Some((mine, kind)), Some((theirs, other))) = (&self.called, &other.called)
-        {
-            self.failed = mismatch(ranks, mine, theirs)
-                .or_else(|| (kind.id != other.id).then(|| other_type(ranks, mine, theirs)));
-        }
-        self.failed.is_none()
     }
 }
 

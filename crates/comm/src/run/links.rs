@@ -1,13 +1,13 @@
 //! What joins the ranks of a run.
 
-use super::process_run::{self, ProcessRoute, ProcessRun};
+use super::process_run::{self, NotBegun, ProcessRoute, ProcessRun};
 use crate::fabric::{
     AnyFabric, InReplay, LocalRanks, MeetingPointKind, Ports, RemoteFabric, Team, Threads,
 };
 use crate::limit::{Outstanding, SendLimit};
 use crate::profile::Recorder;
 use crate::watch::{WatchedRanks, WatchedRuns};
-use crate::{Communicator, Profile, RunError};
+use crate::{Communicator, Profile};
 use motet_dispatch::{Dispatcher, SpinWait};
 use motet_sync::Parker;
 use std::rc::Rc;
@@ -45,14 +45,14 @@ impl Links {
     ///
     /// # Errors
     /// Other processes do not come.
-    pub(super) fn new<E>(
+    pub(super) fn new(
         on: On,
         ranks: usize,
         workers: usize,
         dispatcher: &Dispatcher,
         caller: &Parker,
         runs: &WatchedRuns,
-    ) -> Result<(Arc<LocalRanks>, Links), RunError<E>> {
+    ) -> Result<(Arc<LocalRanks>, Links), NotBegun> {
         Ok(match on {
             On::Threads => (Arc::new(LocalRanks::new(ranks, workers)), Links::Memory),
             On::Ports => (

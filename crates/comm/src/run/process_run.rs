@@ -12,6 +12,7 @@ use motet_dispatch::{IdleWatch, SpinWait};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::{self, JoinHandle};
 use motet_sync::{Mutex, Parker, Unparker};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -50,16 +51,23 @@ const LEFT: Duration = Duration::from_micros(100);
 /// How often the server looks whether this process is idle.
 const IDLE_EVERY: Duration = Duration::from_millis(20);
 
+/// Why a run cannot begin.
+pub(crate) enum NotBegun {
+    /// The operating system refused to start the threads.
+    Start(io::Error),
+    Ended(EarlyEnd),
+}
+
 impl ProcessRoute {
     /// Waits until all processes begin the run with `ranks` ranks here.
-    pub(crate) fn begin<E>(
+    pub(crate) fn begin(
         self,
         ranks: usize,
         workers: usize,
         watch: IdleWatch,
         caller: Unparker,
         runs: &WatchedRuns,
-    ) -> Result<ProcessRun, RunError<E>> {
+    ) -> Result<ProcessRun, NotBegun> {
         let ProcessRoute {
             transport,
             run,
@@ -82,7 +90,7 @@ impl ProcessRoute {
         let thread = thread.map_err(|error| {
             // The others have begun with this process.
             processes.failed(&format!("a thread could not be started: {error}"));
-            RunError::Start(error)
+            NotBegun::Start(error)
         })?;
         let server = Some(Server { thread, closing });
         Ok(ProcessRun {
@@ -170,6 +178,21 @@ fn serve(processes: &RunProcesses, watch: &IdleWatch, closing: &AtomicBool) {
         if idle_at.elapsed() >= IDLE_EVERY {
             idle_at = Instant::now();
             processes.look_for_idleness(watch);
+        }
+    }
+}
+
+impl From<EarlyEnd> for NotBegun {
+    fn from(ending: EarlyEnd) -> Self {
+        NotBegun::Ended(ending)
+    }
+}
+
+impl<E> From<NotBegun> for RunError<E> {
+    fn from(why: NotBegun) -> Self {
+        match why {
+            NotBegun::Start(error) => RunError::Start(error),
+            NotBegun::Ended(ending) => ending.into(),
         }
     }
 }

@@ -9,9 +9,7 @@ use crate::report::{RankState, WaitReport};
 use crate::{Communicator, RunError};
 use motet_sync::atomic::{AtomicBool, Ordering, fence};
 use motet_sync::thread;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -27,7 +25,22 @@ pub(crate) fn run_solo<R, E>(
     let mut rank = Box::pin(body(
         comm.with(recorder.clone(), limit.map(Outstanding::new)),
     ));
-    let outcome = drive(rank.as_mut(), &fabric, recorder.as_deref());
+    let mut outcome = None;
+    let mut turn = |cx: &mut Context<'_>| {
+        let polled = catch_unwind(AssertUnwindSafe(|| rank.as_mut().poll(cx)));
+        outcome = match polled {
+            Ok(Poll::Ready(Ok(result))) => Some(Ok(result)),
+            Ok(Poll::Ready(Err(error))) => Some(Err(RunError::Rank { rank: 0, error })),
+            Ok(Poll::Pending) => None,
+            Err(payload) => Some(Err(RunError::panicked(0, payload))),
+        };
+        outcome.is_some()
+    };
+    let stuck = drive(&mut turn, &fabric, recorder.as_deref());
+    let outcome = match (stuck, outcome) {
+        (Some(report), _) => Err(RunError::Stuck(report)),
+        (None, outcome) => outcome.expect("a rank that is not stuck has ended"),
+    };
     // What the rank still holds may panic when it is dropped; an earlier failure goes first.
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(rank)));
     let result = outcome?;
@@ -43,25 +56,20 @@ pub(crate) fn run_solo<R, E>(
     })
 }
 
-/// Polls the rank until it ends or nobody can wake it.
-fn drive<R, E>(
-    mut rank: Pin<&mut impl Future<Output = Result<R, E>>>,
+/// Polls the rank by `turn` until that says that it has ended; what it waits for if nobody can wake
+/// it.
+fn drive(
+    turn: &mut dyn FnMut(&mut Context<'_>) -> bool,
     fabric: &Solo,
     recorder: Option<&Recorder>,
-) -> Result<R, RunError<E>> {
+) -> Option<WaitReport> {
     let caller = Arc::new(Caller {
         woken: AtomicBool::new(false),
         thread: thread::current(),
     });
     let (mut waker, mut held) = Caller::waker(&caller);
-    loop {
-        let mut cx = Context::from_waker(&waker);
-        match catch_unwind(AssertUnwindSafe(|| rank.as_mut().poll(&mut cx))) {
-            Ok(Poll::Ready(Ok(result))) => return Ok(result),
-            Ok(Poll::Ready(Err(error))) => return Err(RunError::Rank { rank: 0, error }),
-            Ok(Poll::Pending) => recorder.into_iter().for_each(Recorder::suspend),
-            Err(payload) => return Err(RunError::panicked(0, payload)),
-        }
+    while !turn(&mut Context::from_waker(&waker)) {
+        recorder.into_iter().for_each(Recorder::suspend);
         if !caller.is_woken() {
             // By those that are held here and in the rank's own slot nobody wakes it now.
             let own = fabric.slot().take_wakers(&waker);
@@ -69,10 +77,10 @@ fn drive<R, E>(
             drop((own, waker));
             if !caller.sleep(&held) {
                 let waits = RankState::Waiting(fabric.slot().waits());
-                return Err(RunError::Stuck(WaitReport {
+                return Some(WaitReport {
                     ranks: vec![waits],
                     unmatched: fabric.mail().unmatched(0, usize::MAX),
-                }));
+                });
             }
             (waker, held) = match held.upgrade() {
                 Some(way) => (Waker::from(way), held),
@@ -84,6 +92,7 @@ fn drive<R, E>(
         }
         recorder.into_iter().for_each(Recorder::resume);
     }
+    None
 }
 
 /// The thread that runs the rank.

@@ -3,6 +3,7 @@
 use super::RunEnd;
 use super::life::{Life, Results};
 use super::links::{Endpoint, Links, On};
+use super::process_run::NotBegun;
 use super::profiling::Profiling;
 use crate::fabric::{EarlyEnd, LocalRanks, Team};
 use crate::limit::SendLimit;
@@ -52,28 +53,14 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     config: ThreadsConfig,
     body: impl AsyncFn(Endpoint, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
 ) -> Result<RunEnd<R>, RunError<E>> {
-    let ThreadsConfig {
-        ranks,
+    let RunSetup {
+        dispatcher,
+        caller,
+        ranks: (local, links),
         workers,
-        pin,
-        cores,
-        on,
         runs,
-        profile,
-        limit,
-    } = config;
-    let dispatcher = Dispatcher::with(DispatcherConfig {
-        threads: workers,
-        name: "rank".to_owned(),
-        pin,
-        cores,
-        wake_cost: on.wake_cost(),
-        ..DispatcherConfig::default()
-    })
-    .map_err(RunError::Start)?;
-    let caller = Parker::new();
-    let (local, links) = Links::new(on, ranks, workers, &dispatcher, &caller, &runs)?;
-    links.watch_over(&local, &dispatcher);
+        given: (profile, limit),
+    } = RunSetup::new(config)?;
     let shown = runs.show(links.ranks(&local));
     let queue = dispatcher.queue(QueueConfig::named("ranks"));
     let mut run = Run::new(body, (local, links), workers, caller.unparker());
@@ -96,6 +83,51 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     let unstarted = dispatcher.stop();
     debug_assert!(unstarted.is_empty(), "every rank has ended");
     run.into_outcome(ending)
+}
+
+/// What a run stands on, whatever its ranks do.
+struct RunSetup {
+    dispatcher: Dispatcher,
+    caller: Parker,
+    ranks: (Arc<LocalRanks>, Links),
+    workers: usize,
+    runs: Arc<WatchedRuns>,
+    given: (Option<ProfileClock>, Option<SendLimit>),
+}
+
+impl RunSetup {
+    fn new(config: ThreadsConfig) -> Result<RunSetup, NotBegun> {
+        let ThreadsConfig {
+            ranks,
+            workers,
+            pin,
+            cores,
+            on,
+            runs,
+            profile,
+            limit,
+        } = config;
+        let dispatcher = Dispatcher::with(DispatcherConfig {
+            threads: workers,
+            name: "rank".to_owned(),
+            pin,
+            cores,
+            wake_cost: on.wake_cost(),
+            ..DispatcherConfig::default()
+        })
+        .map_err(NotBegun::Start)?;
+        let caller = Parker::new();
+        let (local, links) = Links::new(on, ranks, workers, &dispatcher, &caller, &runs)?;
+        links.watch_over(&local, &dispatcher);
+        Ok(RunSetup {
+            dispatcher,
+            caller,
+            ranks: (local, links),
+            workers,
+            runs,
+            given: (profile, limit),
+        })
+    }
 }
 
 /// What the ranks of a run share with the caller.

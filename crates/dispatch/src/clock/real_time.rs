@@ -2,15 +2,16 @@
 //!
 //! The thread is started by the first timer, sleeps until the next one is due and ends when there
 //! has been none for a while. The next timer starts it again. So a process without timers has no
-//! thread for them, and none is left that somebody would have to stop.
+//! thread for them, and none is left that somebody would have to stop. A process that is forked has
+//! none of its parent's threads: its first timer starts one, and what the parent had set is left.
 
 use super::timers::{Key, Timers};
 use crate::route;
 use crate::task::Task;
 use motet_sync::{Condvar, Mutex, thread};
-use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use std::{io, process};
 
 #[derive(Debug, Default)]
 pub(super) struct RealTime {
@@ -22,10 +23,18 @@ pub(super) struct RealTime {
 #[derive(Debug, Default)]
 struct State {
     timers: Timers,
-    /// There is a thread.
-    served: bool,
+    /// The process that has a thread for them.
+    server: Option<u32>,
     /// It sleeps, and looks again at this time.
     sleeps_until: Option<Instant>,
+}
+
+impl State {
+    /// Leaves the timers to the process that has set them, from which this one was forked.
+    fn leave(&mut self) {
+        self.timers.leave();
+        (self.server, self.sleeps_until) = (None, None);
+    }
 }
 
 /// How long the thread stays without a timer.
@@ -55,8 +64,12 @@ impl RealTime {
         start: impl FnOnce(Arc<Self>) -> io::Result<()>,
     ) -> Key {
         let mut state = self.state.lock();
+        let own = process::id();
+        if state.server.is_some_and(|server| server != own) {
+            state.leave();
+        }
         let key = state.timers.insert(when, due);
-        if !state.served {
+        if state.server.is_none() {
             // Under the lock: no other timer counts on a thread that does not come.
             if let Err(refused) = start(Arc::clone(self)) {
                 let due = state.timers.remove(&key);
@@ -64,7 +77,7 @@ impl RealTime {
                 due.into_iter().for_each(Task::cleanup);
                 panic!("the operating system starts the thread for timers: {refused}");
             }
-            state.served = true;
+            state.server = Some(own);
             return key;
         }
         let earlier = state.sleeps_until.is_some_and(|until| when < until);
@@ -100,7 +113,7 @@ impl RealTime {
             (state, told) = self.earlier.wait_timeout(state, until - now);
             state.sleeps_until = None;
             if !told && state.timers.len() == 0 {
-                state.served = false;
+                state.server = None;
                 return;
             }
         }
@@ -131,6 +144,22 @@ mod tests {
             let told = told.downcast_ref::<String>().unwrap();
             assert!(told.contains("no room"), "{told}");
             assert_eq!(drops.dropped(), drops.made(), "it holds nothing");
+            let fired = log.clone();
+            time.insert(Instant::now(), Task::new(move || fired.push(())));
+            log.wait_for(1);
+        });
+    }
+
+    #[test]
+    fn a_process_that_was_forked_has_a_thread_of_its_own() {
+        within(patience(), || {
+            let (time, log) = (Arc::new(RealTime::default()), Log::new());
+            {
+                // As after a fork: the thread is one of another process, and no process is 0.
+                let mut state = time.state.lock();
+                state.server = Some(0);
+                state.sleeps_until = Some(Instant::now());
+            }
             let fired = log.clone();
             time.insert(Instant::now(), Task::new(move || fired.push(())));
             log.wait_for(1);
@@ -187,7 +216,7 @@ mod loom_tests {
             let now = Instant::now();
             let ends = Arc::new([Mutex::new(0), Mutex::new(0)]);
             let time = Arc::new(RealTime::default());
-            time.state.lock().served = true;
+            time.state.lock().server = Some(process::id());
             time.insert(now + IDLE, Task::new(|| ()));
             let setter = thread::spawn({
                 let due = TaskBox::new(Counted(Arc::clone(&ends))).into_task();

@@ -5,6 +5,7 @@
 
 use crate::task::Task;
 use std::collections::BTreeMap;
+use std::mem::{self, ManuallyDrop};
 use std::time::Instant;
 
 /// A timer's time and, among those of the same time, its turn.
@@ -47,6 +48,11 @@ impl Timers {
 
     /// Takes all timers, first to last.
     pub(super) fn take_all(&mut self) -> Vec<Task> {
-        std::mem::take(&mut self.waiting).into_values().collect()
+        mem::take(&mut self.waiting).into_values().collect()
+    }
+
+    /// Forgets all timers, and drops nothing of what they hold.
+    pub(super) fn leave(&mut self) {
+        let _ = ManuallyDrop::new(mem::take(&mut self.waiting));
     }
 }

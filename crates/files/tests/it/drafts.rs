@@ -109,6 +109,21 @@ fn sem_g357_a_circle_of_links_is_refused_and_stays() {
 }
 
 #[test]
+fn sem_g357_what_is_no_file_is_refused_at_once_and_keeps_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("folder");
+    fs::create_dir(&path).unwrap();
+    on_three(async move |comm| {
+        let begun = Draft::<u8>::create(&comm, &path).await;
+        let refused = begun.unwrap_err().to_string();
+        assert!(refused.contains("no file has the name"), "{refused}");
+        assert_eq!(names(path.parent().unwrap()), ["folder"]);
+        Ok(())
+    });
+    drop(folder);
+}
+
+#[test]
 fn sem_g357_a_draft_is_removed_when_the_run_ends_while_it_is_begun() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_owned();

@@ -4,6 +4,7 @@ use crate::till::{Accounts, Answer, Entry, Shop, TillClient};
 use motet_dispatch::Dispatcher;
 use motet_http::{Config, Peer, Server};
 use motet_ports::wait_blocking;
+use motet_service::system::{ConstructorsClient, Spec};
 use motet_service::{
     Create, FaultCode, IntoFault, Node, Options, Persist, Redb, Service, State, Value, contract,
     data,
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Words and what they mean.
@@ -136,6 +137,86 @@ fn dss_010_012_to_017_the_verbs_here_and_by_http() {
     wait_blocking(look_at_verbs(peer.client("/there"))).unwrap();
 }
 
+/// What lies on a scale.
+#[data]
+#[derive(Default)]
+struct Scale {
+    grams: f64,
+}
+
+#[contract(uri = "test:scale/1", state = Scale)]
+trait Scales {
+    #[query]
+    fn needle(&self) -> f64;
+    #[update]
+    fn weigh(&mut self, grams: f64);
+}
+
+/// Its needle is stuck.
+#[derive(Service)]
+#[service(contract = Scales)]
+struct KitchenScale {
+    #[state]
+    scale: State<Scale>,
+}
+
+impl Scales for KitchenScale {
+    fn needle(&self) -> f64 {
+        panic!("it is stuck at {}", self.scale.grams)
+    }
+    fn weigh(&mut self, grams: f64) {
+        self.scale.grams = grams;
+    }
+}
+
+#[test]
+fn dss_030_049_what_goes_wrong_elsewhere_is_a_fault_here() {
+    let dispatcher = Dispatcher::new(2);
+    let builder = Node::builder("kitchen").register::<KitchenScale>();
+    let node = builder.start(&dispatcher).unwrap();
+    let create = Create::<KitchenScale>::of().at("/scale");
+    wait_blocking(node.create(create)).unwrap().unwrap();
+    let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
+    let peer = Peer::at(&server.url()).unwrap();
+    let scale: ScalesClient = peer.client("/scale");
+    let weigh = |grams: f64| wait_blocking(async { scale.weigh(grams).await }).unwrap();
+    let fault = weigh(f64::NAN).unwrap_err();
+    assert!(fault.reason().contains("NaN"), "{fault}");
+    let calls = node.find("/scale").unwrap().figures().calls;
+    assert_eq!(calls, 0, "it was not sent");
+    weigh(2.5).unwrap();
+    let fault = wait_blocking(async { scale.needle().await }).unwrap();
+    let fault = fault.unwrap_err();
+    assert_eq!(fault.code(), FaultCode::OperationFailed);
+    assert!(fault.reason().contains("it is stuck at 2.5"), "{fault}");
+    let state = wait_blocking(async { scale.get().await }).unwrap().unwrap();
+    assert_eq!((state.version, state.grams), (1, 2.5), "it goes on");
+}
+
+#[test]
+fn dss_080_what_the_constructor_of_another_node_makes_is_called_from_here() {
+    let shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let constructor: ConstructorsClient = peer.client("/sys/constructor");
+    let mut spec = Spec::of_kind("till");
+    spec.at = Some("/second".to_owned());
+    let made = wait_blocking(async { constructor.create(spec).await }).unwrap();
+    let second: TillClient = peer.client(&made.unwrap().path);
+    let entry = Entry {
+        name: "ann".to_owned(),
+        cents: 3,
+    };
+    let paid = wait_blocking(async { second.deposit(entry).await }).unwrap();
+    assert_eq!(paid.unwrap(), 3);
+    // It runs there.
+    let there: TillClient = shop.node.client("/second").unwrap();
+    let balance = wait_blocking(async { there.balance("ann".to_owned()).await });
+    assert_eq!(balance.unwrap().unwrap(), Some(3));
+    let again = wait_blocking(async { constructor.create(Spec::of_kind("castle")).await });
+    let fault = again.unwrap().unwrap_err();
+    assert_eq!(fault.code(), FaultCode::UnknownService);
+}
+
 #[test]
 fn dss_088_093_get_gives_the_state_and_a_query_a_part() {
     let shop = Shop::open();
@@ -169,13 +250,50 @@ fn dss_091_put_replaces_and_delete_is_for_those_that_have_one() {
     let refused = shop.ask("DELETE", "/till", "", "");
     assert_eq!(refused.status, 405, "{refused:?}");
     let job = shop.send("POST", "/till/-/audit", "", "10").json();
-    let cancel = format!("{}/-/cancel", job["path"].as_str().unwrap());
-    let mut status = shop.send("POST", &cancel, "", "").status;
+    let job = job["path"].as_str().unwrap();
+    let mut status = shop.ask("DELETE", job, "", "").status;
     // The job may have ended before.
     if status != 200 {
-        status = shop.get(job["path"].as_str().unwrap()).status;
+        status = shop.get(job).status;
     }
     assert_eq!(status, 200);
+}
+
+#[test]
+fn dss_091_delete_is_the_delete_of_the_contract() {
+    let dispatcher = Dispatcher::new(2);
+    let builder = Node::builder("words").register::<Pocket>();
+    let node = builder.start(&dispatcher).unwrap();
+    let create = Create::<Pocket>::of().at("/words");
+    let words = wait_blocking(node.create(create)).unwrap().unwrap();
+    let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
+    let ask = |method: &str, path: &str, headers: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}");
+        let request = format!("{head}connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        Answer::read(stream)
+    };
+    let put = async { words.put(meaning("ant", "insect")).await };
+    wait_blocking(put).unwrap().unwrap();
+    let outdated = ask("DELETE", "/words?body=ant", "if-match: \"v0\"\r\n");
+    assert_eq!(outdated.status, 412, "{outdated:?}");
+    assert_eq!(ask("DELETE", "/words?body=ant", "").status, 200);
+    assert_eq!(ask("GET", "/words", "").json(), json!({"words": {}}));
+    let again = ask("DELETE", "/words?body=ant", "");
+    assert_eq!(again.status, 404, "{again:?}");
+    assert_eq!(again.json()["title"], "UnknownEntry");
+    assert_eq!(ask("DELETE", "/words?body=7", "").status, 422);
+    let refused = ask("POST", "/words", "");
+    let allow = "GET, HEAD, PUT, DELETE, OPTIONS";
+    assert_eq!(
+        (refused.status, refused.header("allow")),
+        (405, Some(allow))
+    );
+    let document = ask("GET", "/openapi.json", "").json();
+    let described = &document["paths"]["/words"]["delete"];
+    assert_eq!(described["parameters"][2]["name"], "body");
+    assert_eq!(described["responses"]["200"]["description"], "done");
 }
 
 #[test]

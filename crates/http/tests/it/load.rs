@@ -108,7 +108,7 @@ fn slow_heads(count: usize) {
 fn streams(count: usize) {
     let serving = Serving::start();
     let ask = "GET /till/-/events HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let open: Vec<_> = (0..count)
+    let mut open: Vec<_> = (0..count)
         .map(|_| {
             let mut reader = BufReader::new(serving.send(ask));
             let mut line = String::new();
@@ -130,15 +130,29 @@ fn streams(count: usize) {
     let answer = Answer::read(serving.send(&deposit));
     assert_eq!(answer.status, 200, "{answer:?}");
     let answered = begun.elapsed();
-    for mut reader in open {
-        let mut line = String::new();
-        while !line.starts_with("event: deposit") {
-            line.clear();
-            assert!(reader.read_line(&mut line).unwrap() > 0, "it has ended");
-        }
-    }
+    open.iter_mut().for_each(|reader| next_deposit(reader, 1));
     let told = begun.elapsed();
     println!("a change was answered after {answered:?}, and told to all {count} after {told:?}");
+    // Nor is one of several lost that come while they read others.
+    for _ in 0..4 {
+        assert_eq!(Answer::read(serving.send(&deposit)).status, 200);
+    }
+    for mut reader in open {
+        (2..=5).for_each(|version| next_deposit(&mut reader, version));
+    }
+}
+
+/// The next event of a stream is the change that led to this version.
+fn next_deposit(reader: &mut impl BufRead, version: u64) {
+    let (mut line, mut id) = (String::new(), String::new());
+    while !line.starts_with("event: deposit") {
+        if let Some(number) = line.strip_prefix("id: ") {
+            number.trim().clone_into(&mut id);
+        }
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "it has ended");
+    }
+    assert_eq!(id, version.to_string());
 }
 
 #[test]

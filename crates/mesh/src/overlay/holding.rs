@@ -309,12 +309,12 @@ pub(super) async fn hear_members(shared: Weak<Shared>, said: Subscription<Option
         };
         if sample.value.is_none() {
             // If it becomes a member again it keeps nothing yet.
-            shared.store.lock().lost_all(&sample.publisher);
+            shared.store.lock().lost_all(sample.publisher());
         }
         let changed = shared
             .members
             .lock()
-            .says(&sample.publisher, sample.value.as_deref());
+            .says(sample.publisher(), sample.value.as_deref());
         changed
             .into_iter()
             .for_each(|change| shared.changed(change));

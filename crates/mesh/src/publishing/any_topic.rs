@@ -4,7 +4,7 @@ use super::{Publishing, State, TopicLog, wake};
 use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
 use crate::start_from::LogPlace;
-use crate::subscribed::Subscribed;
+use crate::subscribed::{FlowEnd, Subscribed};
 use crate::{Class, Key, MeshError, PeerName, TopicInfo};
 use std::any::{Any, type_name};
 use std::sync::Arc;
@@ -39,11 +39,12 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         let mut state = self.state.lock();
         let mut flow = self.flow(&state);
         let first = flow.out.first().unwrap_or(state.next);
-        let (upto, window) = typed.opened_here(self.id, (&self.key, self.qos.class), first, None);
+        let opened = (&self.key, self.qos.class);
+        let (end, upto) = FlowEnd::open(typed, self.id, opened, (first, None));
         let mut gone = Vec::new();
         flow.out
-            .accepted(upto, window, |payload| gone.extend(payload.value));
-        flow.subscription = Some(typed);
+            .accepted(upto, end.window(), |payload| gone.extend(payload.value));
+        flow.end = Some(end);
         let to = FlowTarget::Here(id);
         flow.list(&to, &mut state.ready);
         state.flows.insert(to, flow);

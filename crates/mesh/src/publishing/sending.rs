@@ -2,10 +2,10 @@
 
 use super::state::{Payload, ROOM, State};
 use super::{Publishing, wake};
-use crate::flow::{AnySubscription, FlowSource, FlowTarget};
+use crate::flow::FlowTarget;
 use crate::frame::Data;
 use crate::outgoing::Entry;
-use crate::subscribed::Subscribed;
+use crate::subscribed::FlowEnd;
 use crate::unwinding::on_panic;
 use crate::{Frames, PeerName};
 use motet_sync::MutexGuard;
@@ -34,18 +34,13 @@ impl Delivered {
 impl<T: Send + Sync + 'static> Publishing<T> {
     /// Sends a value to the only subscriber, which is of this node. The caller is the one who
     /// sends.
-    pub(super) fn send_here(
-        &self,
-        to: u32,
-        number: u64,
-        value: T,
-        subscription: Arc<Subscribed<T>>,
-    ) {
+    pub(super) fn send_here(&self, to: u32, number: u64, value: T, end: FlowEnd<T>) {
         let to = FlowTarget::Here(to);
-        let panicked = on_panic(|| self.give_back(&to, Some(Arc::clone(&subscription))));
-        let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
+        let panicked = on_panic(|| self.give_back(&to, Some(end.clone())));
+        // Nothing was under way.
+        let is_accepted = end.comes(number, number, false, Arc::new(value));
         panicked.did_not();
-        let window = subscription.window();
+        let upto = is_accepted.then_some(number);
         let mut values = Vec::new();
         let mut state = self.state.lock();
         let State {
@@ -56,19 +51,19 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         } = &mut *state;
         let gone = match flows.get_mut(&to) {
             Some(flow) => {
-                flow.subscription = Some(subscription);
-                if let Some(upto) = upto {
-                    flow.out
-                        .accepted(upto, window, |payload| values.extend(payload.value));
+                if is_accepted {
+                    let put = |payload: Payload<T>| values.extend(payload.value);
+                    flow.out.accepted(number, end.window(), put);
                     flow.list(&to, ready);
                 }
+                flow.end = Some(end);
                 None
             }
-            None => Some((subscription, leaving.take())),
+            None => Some((end, leaving.take())),
         };
-        let waiters = match upto {
-            Some(_) => std::mem::take(&mut state.waiters),
-            None => Vec::new(),
+        let waiters = match is_accepted {
+            true => std::mem::take(&mut state.waiters),
+            false => Vec::new(),
         };
         state.sending = false;
         if !state.ready.is_empty() || state.ended {
@@ -76,9 +71,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         } else {
             drop(state);
         }
-        if let Some((subscription, leaving)) = gone {
+        if let Some((end, leaving)) = gone {
             self.tell_left(leaving, upto);
-            drop(subscription);
+            drop(end);
         }
         if !waiters.is_empty() {
             wake(waiters);
@@ -175,12 +170,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 continue;
             }
             flow.list(&to, ready);
-            let link = flow.link;
+            let (link, first) = (flow.link, flow.out.first());
             // Only who sends uses it.
-            let subscription = flow.subscription.take();
+            let end = flow.end.take();
             drop(state);
-            let panicked = on_panic(|| self.give_back(&to, subscription.clone()));
-            let here = subscription.as_ref();
+            let panicked = on_panic(|| self.give_back(&to, end.clone()));
+            let here = end.as_ref().zip(first);
             let delivered = self.deliver(&to, link, here, &mut entries, &mut frames);
             panicked.did_not();
             frames.clear(ROOM);
@@ -196,11 +191,11 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 ..
             } = &mut *state;
             let Some(flow) = flows.get_mut(&to) else {
-                gone.push((leaving.take(), delivered.upto(), subscription));
+                gone.push((leaving.take(), delivered.upto(), end));
                 entries.drain(..).for_each(|entry| put(entry.payload));
                 continue;
             };
-            flow.subscription = subscription;
+            flow.end = end;
             match delivered {
                 Delivered::No => flow.out.not_sent(entries.drain(..), put),
                 Delivered::Accepted(upto, window) => {
@@ -214,7 +209,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         (state.sending, state.frames) = (false, frames);
         let over = state.ended && self.is_all_accepted(&state);
         drop(state);
-        for (leaving, upto, _subscription) in gone {
+        for (leaving, upto, _end) in gone {
             self.tell_left(leaving, upto);
         }
         wake(waiters);
@@ -248,10 +243,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     }
 
     /// Who sends has panicked: a task goes on.
-    fn give_back(&self, to: &FlowTarget, subscription: Option<Arc<Subscribed<T>>>) {
+    fn give_back(&self, to: &FlowTarget, end: Option<FlowEnd<T>>) {
         let (mut state, mut leaving) = (self.state.lock(), None);
         match state.flows.get_mut(to) {
-            Some(flow) => flow.subscription = subscription,
+            Some(flow) => flow.end = end,
             None => leaving = state.leaving.take(),
         }
         self.leave_to_task(state);
@@ -282,28 +277,26 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
-    /// Samples to a peer, or one to a subscription of this node, which takes its value.
+    /// Samples to a peer, or one to a subscription of this node, which takes its value and hears
+    /// which one is the first that it has not accepted.
     fn deliver(
         &self,
         to: &FlowTarget,
         link: u64,
-        here: Option<&Arc<Subscribed<T>>>,
+        here: Option<(&FlowEnd<T>, u64)>,
         entries: &mut [Entry<Payload<T>>],
         frames: &mut Frames,
     ) -> Delivered {
         match (to, here, entries) {
-            (FlowTarget::Here(_), Some(subscription), [entry]) => {
+            (FlowTarget::Here(_), Some((end, first)), [entry]) => {
                 let Some(value) = entry.payload.value.take() else {
-                    // From a log.
-                    let source = FlowSource::Here(self.id);
-                    let data = self.data(to, entry);
-                    Arc::clone(subscription).comes(&source, &[data]);
+                    end.comes_from_log(self.data(to, entry));
                     return Delivered::Sent;
                 };
                 let (number, retained) = (entry.number, entry.retained);
-                match subscription.comes_from_here(self.id, number, retained, value) {
-                    Some(upto) => Delivered::Accepted(upto, subscription.window()),
-                    None => Delivered::Sent,
+                match end.comes(first, number, retained, value) {
+                    true => Delivered::Accepted(number, end.window()),
+                    false => Delivered::Sent,
                 }
             }
             (FlowTarget::There(..), _, entries) => {

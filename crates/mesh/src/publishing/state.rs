@@ -3,15 +3,15 @@
 use crate::flow::FlowTarget;
 use crate::frame::MAX_PAYLOAD;
 use crate::outgoing::{Entry, Outgoing};
-use crate::subscribed::Subscribed;
+use crate::subscribed::FlowEnd;
 use crate::{Frames, PeerName};
 use motet_ports::ReplyPort;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub(super) struct Flow<T: Send + Sync + 'static> {
-    /// For subscriptions of this node.
-    pub(super) subscription: Option<Arc<Subscribed<T>>>,
+    /// For subscriptions of this node. Who brings a sample there has it.
+    pub(super) end: Option<FlowEnd<T>>,
     pub(super) out: Outgoing<Payload<T>>,
     /// The number of the link by which samples go to a peer.
     pub(super) link: u64,
@@ -51,7 +51,7 @@ const TURN_BYTES: usize = ROOM / 2;
 impl<T: Send + Sync + 'static> Flow<T> {
     /// Whether a sample is being brought to the subscription, which is of this node.
     pub(super) fn is_sent_to(&self, to: &FlowTarget) -> bool {
-        !to.is_there() && self.subscription.is_none()
+        !to.is_there() && self.end.is_none()
     }
 
     /// Puts the flow into the list of those that may send, if it may and is not there.
@@ -65,7 +65,7 @@ impl<T: Send + Sync + 'static> Flow<T> {
     /// are no entries before.
     pub(super) fn take(&mut self, entries: &mut Vec<Entry<Payload<T>>>) {
         self.listed = false;
-        let is_there = self.subscription.is_none();
+        let is_there = self.end.is_none();
         let most = if is_there { TURN } else { 1 };
         let mut length = 0;
         while entries.len() < most
@@ -165,7 +165,7 @@ impl<T: Send + Sync + 'static> State<T> {
 
     /// The only subscriber, if it is of this node and the next sample may go to it at once, and the
     /// number of that sample. The caller sends then.
-    pub(super) fn only_one_here(&mut self) -> Option<(u32, u64, Arc<Subscribed<T>>)> {
+    pub(super) fn only_one_here(&mut self) -> Option<(u32, u64, FlowEnd<T>)> {
         if self.sending || self.flows.len() != 1 || !self.ready.is_empty() {
             return None;
         }
@@ -176,12 +176,12 @@ impl<T: Send + Sync + 'static> State<T> {
         if !flow.out.is_idle() {
             return None;
         }
-        let subscription = flow.subscription.take()?;
+        let end = flow.end.take()?;
         let number = self.next;
         flow.out.sends(number);
         self.next += 1;
         self.sending = true;
-        Some((to, number, subscription))
+        Some((to, number, end))
     }
 
     /// The only subscriber, if it is of another node and the sample with this number may go to it
@@ -263,7 +263,7 @@ mod tests {
                 assert!(out.push(number, Payload { value, bytes }).is_none());
             }
             let mut flow = Flow::<u32> {
-                subscription: None,
+                end: None,
                 out,
                 link: 0,
                 listed: true,

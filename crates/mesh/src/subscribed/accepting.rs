@@ -1,10 +1,11 @@
 //! Which samples are accepted, and when their publishers are told.
 
 use super::Subscribed;
-use super::state::{State, ToldWhen, both};
+use super::flows::{Flow, FlowId};
+use super::state::{State, TellingPlan, ToldWhen};
 use crate::flow::FlowSource;
 use crate::incoming::ToBeTold;
-use crate::{Ack, Class, FramePriority, Gap};
+use crate::{Class, FramePriority, Gap};
 use motet_sync::{MutexGuard, thread};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -19,114 +20,83 @@ const LOOKS: usize = 1000;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// The port refused a sample for good. What that would have told the next one tells.
-    pub(super) fn drop_one(
-        self: &Arc<Self>,
-        source: &FlowSource,
-        (number, gap): (u64, Option<Gap>),
-    ) {
-        let mut state = self.state.lock();
-        state.missed += 1;
-        state.refused = true;
-        if let Some(flow) = state.flows.get_mut(source) {
-            let (from, to) = (number, number);
-            let own = both(gap, Some(Gap { from, to }));
-            flow.refused = both(flow.refused, own);
-        }
-        drop(state);
-        self.accept(source, number);
+    pub(super) fn drop_one(self: &Arc<Self>, id: FlowId, lost: (u64, Option<Gap>)) {
+        self.state.lock().lose(id, lost);
+        self.accept(id, lost.0);
     }
 
-    pub(super) fn accept(self: &Arc<Self>, source: &FlowSource, number: u64) {
-        let mut state = self.state.lock();
-        let told = self.accept_in(&mut state, source, number);
-        self.unlock(state);
-        self.tell(source, told);
+    pub(super) fn accept(self: &Arc<Self>, id: FlowId, number: u64) {
+        self.accept_posted(&[(id, number)]);
     }
 
-    /// Accepts a sample. What its publisher is to be told now. The caller
-    /// [unlocks](Subscribed::unlock).
-    pub(super) fn accept_in(
-        &self,
-        state: &mut State<T>,
-        source: &FlowSource,
-        number: u64,
-    ) -> Option<u64> {
-        let flow = state.flows.get_mut(source)?;
-        flow.numbers.accepts(number);
-        match (flow.numbers.is_to_be_told(self.window.into()), source) {
+    /// What the publisher of a flow is to be told now. The caller [unlocks](Subscribed::unlock).
+    pub(super) fn news(&self, flow: &mut Flow, telling: &mut TellingPlan) -> Option<u64> {
+        match (flow.numbers.is_to_be_told(self.window.into()), &flow.source) {
             (ToBeTold::Now, _) | (ToBeTold::Soon, FlowSource::Here(_)) => Some(flow.numbers.tell()),
             (ToBeTold::Soon, FlowSource::There(..) | FlowSource::Log(_)) => {
                 let wanted = match flow.class {
                     Class::Acknowledged | Class::Durable => ToldWhen::Soon,
                     Class::Latest | Class::Reliable => ToldWhen::Later,
                 };
-                state.telling.wants(wanted);
+                telling.wants(wanted);
                 None
             }
             (ToBeTold::Later, _) => None,
         }
     }
 
-    /// Accepts samples that the port has taken, and tells publishers.
-    pub(super) fn accept_posted(self: &Arc<Self>, posted: &mut Vec<(FlowSource, u64)>) {
+    /// Accepts samples, and tells publishers.
+    pub(super) fn accept_posted(self: &Arc<Self>, posted: &[(FlowId, u64)]) {
         let mut state = self.state.lock();
         let told = self.accept_all(&mut state, posted);
         self.unlock(state);
         self.tell_all(told);
     }
 
-    /// Accepts samples that the port has taken. What each publisher is to be told now. The caller
+    /// Accepts samples. What each publisher is to be told now. The caller
     /// [unlocks](Subscribed::unlock).
     pub(super) fn accept_all(
         &self,
         state: &mut State<T>,
-        posted: &mut Vec<(FlowSource, u64)>,
+        posted: &[(FlowId, u64)],
     ) -> Vec<(FlowSource, u64)> {
         let mut told = Vec::new();
-        if self.ack == Ack::Handled {
-            posted.clear();
-        }
-        let mut samples = posted.drain(..).peekable();
-        while let Some((source, number)) = samples.next() {
-            // Those of one source follow each other, and its publisher is told once.
-            let Some(flow) = state.flows.get_mut(&source) else {
+        let State { flows, telling, .. } = state;
+        // Those of one flow follow each other, and its publisher is told once.
+        for samples in posted.chunk_by(|(id, _), (next, _)| id == next) {
+            let Some(flow) = samples.first().and_then(|(id, _)| flows.get_mut(*id)) else {
                 continue;
             };
-            let mut last = number;
-            while let Some((_, next)) = samples.next_if(|(next, _)| *next == source) {
-                flow.numbers.accepts(last);
-                last = next;
+            for (_, number) in samples {
+                flow.numbers.accepts(*number);
             }
-            if let Some(upto) = self.accept_in(state, &source, last) {
-                told.push((source, upto));
+            if let Some(upto) = self.news(flow, telling) {
+                told.push((flow.source.clone(), upto));
             }
         }
         told
     }
 
-    pub(super) fn tell_all(&self, told: Vec<(FlowSource, u64)>) {
+    pub(super) fn tell_all(&self, told: impl IntoIterator<Item = (FlowSource, u64)>) {
         for (source, upto) in told {
-            self.tell(&source, Some(upto));
+            self.tell_by(FramePriority::Urgent, &source, upto);
         }
     }
 
-    pub(super) fn tell(&self, source: &FlowSource, upto: Option<u64>) {
-        self.tell_by(FramePriority::Urgent, source, upto);
-    }
-
-    fn tell_by(&self, priority: FramePriority, source: &FlowSource, upto: Option<u64>) {
-        if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
-            let of_log = match source {
-                FlowSource::Log(log) => match self.state.lock().logs.topic(*log) {
-                    Some(topic) => Some(topic.clone()),
-                    // Who has the log next is told when he opens the flow.
-                    None => return,
-                },
-                FlowSource::Here(_) | FlowSource::There(..) => None,
-            };
-            let topic = of_log.as_ref().unwrap_or(source);
-            core.tell_accepted(topic, self.id, upto, self.window, priority);
-        }
+    fn tell_by(&self, priority: FramePriority, source: &FlowSource, upto: u64) {
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        let of_log = match source {
+            FlowSource::Log(log) => match self.state.lock().logs.topic(*log) {
+                Some(topic) => Some(topic.clone()),
+                // Who has the log next is told when he opens the flow.
+                None => return,
+            },
+            FlowSource::Here(_) | FlowSource::There(..) => None,
+        };
+        let topic = of_log.as_ref().unwrap_or(source);
+        core.tell_accepted(topic, self.id, upto, self.window, priority);
     }
 
     /// Who posts counts what he has posted in a moment: the port's owner may have taken it. The
@@ -148,11 +118,11 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     pub(super) fn tell_rest(&self) {
         let mut state = self.without_poster();
         let flows = state.flows.iter_mut();
-        let told = flows.map(|(source, flow)| (source.clone(), flow.numbers.tell()));
+        let told = flows.map(|flow| (flow.source.clone(), flow.numbers.tell()));
         let told: Vec<_> = told.collect();
         drop(state);
         for (source, upto) in told {
-            self.tell_by(FramePriority::Ordered, &source, Some(upto));
+            self.tell_by(FramePriority::Ordered, &source, upto);
         }
     }
 
@@ -194,9 +164,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             let mut told = Vec::new();
             let mut state = this.state.lock();
             state.telling.tells();
-            for (source, flow) in &mut state.flows {
+            for flow in state.flows.iter_mut() {
                 if flow.numbers.has_news() {
-                    told.push((source.clone(), flow.numbers.tell()));
+                    told.push((flow.source.clone(), flow.numbers.tell()));
                 }
             }
             drop(state);
@@ -208,14 +178,14 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 /// A sample that a handler has.
 pub(super) struct Handling<T: Send + Sync + 'static> {
     pub(super) subscription: Weak<Subscribed<T>>,
-    pub(super) source: FlowSource,
+    pub(super) id: FlowId,
     pub(super) number: u64,
 }
 
 impl<T: Send + Sync + 'static> Drop for Handling<T> {
     fn drop(&mut self) {
         if let Some(subscription) = self.subscription.upgrade() {
-            subscription.accept(&self.source, self.number);
+            subscription.accept(self.id, self.number);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Flows of durable topics: each is that of a log, whichever topic has the log now.
 
+use crate::PeerName;
 use crate::flow::FlowSource;
 use crate::start_from::LogId;
 use std::collections::BTreeMap;
@@ -15,6 +16,14 @@ impl LogTopics {
     /// The topic that has the log.
     pub(super) fn topic(&self, log: LogId) -> Option<&FlowSource> {
         self.topics.get(&log)
+    }
+
+    /// Whether the topic of a flow is one of the peer.
+    pub(super) fn is_of(&self, source: &FlowSource, peer: &PeerName) -> bool {
+        match source {
+            FlowSource::Log(log) => self.topic(*log).is_some_and(|topic| topic.is_of(peer)),
+            topic => topic.is_of(peer),
+        }
     }
 
     /// The flow that samples of a topic belong to, if that has a log.

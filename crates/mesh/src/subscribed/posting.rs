@@ -1,7 +1,7 @@
 //! Samples go to the port, one thread at a time.
 
 use super::Subscribed;
-use crate::flow::FlowSource;
+use super::flows::FlowId;
 use crate::subscribe_config::Ack;
 use crate::unwinding::on_panic;
 use crate::{Gap, Sample};
@@ -10,56 +10,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Samples that are to be posted, oldest first.
-type WaitingSamples<T> = VecDeque<(FlowSource, Sample<T>)>;
+type WaitingSamples<T> = VecDeque<(FlowId, Sample<T>)>;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
-    /// Posts the first sample, and then what has come meanwhile. What the topic of the first is to
-    /// be told, if that is one of this node.
-    pub(super) fn post(self: &Arc<Self>, source: FlowSource, sample: Sample<T>) -> Option<u64> {
-        let number = sample.number;
-        let lost = (number, sample.gap);
-        let panicked = on_panic(|| self.go_on_behind(source.clone(), lost, Vec::new()));
-        let posted = self.port.post(sample);
-        panicked.did_not();
-        match posted {
-            Ok(()) => {}
-            Err(PostError {
-                item,
-                reason: PostRefusal::PortFull | PostRefusal::Queue(_),
-            }) => {
-                self.wait_and_post(source, item);
-                return None;
-            }
-            Err(_) => {
-                self.end();
-                return None;
-            }
-        }
-        let mut state = self.state.lock();
-        let told = match self.ack {
-            Ack::Accepted => self.accept_in(&mut state, &source, number),
-            Ack::Handled => None,
-        };
-        let more = !state.came.is_empty();
-        state.posting = more;
-        let ends = !more && std::mem::take(&mut state.ends);
-        self.unlock(state);
-        if more {
-            self.post_more();
-        }
-        let told = match &source {
-            FlowSource::Here(_) => told,
-            FlowSource::There(..) | FlowSource::Log(_) => {
-                self.tell(&source, told);
-                None
-            }
-        };
-        if ends {
-            self.unsubscribe();
-        }
-        told
-    }
-
     /// Posts what has come, until nothing has or the port is full: then a task waits for room. The
     /// caller is the one who posts.
     pub(super) fn post_more(self: &Arc<Self>) {
@@ -69,28 +22,30 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             if came.is_empty() {
                 return;
             }
-            while let Some((source, sample)) = came.pop_front() {
+            posted.reserve(came.len());
+            while let Some((id, sample)) = came.pop_front() {
                 let (number, gap) = (sample.number, sample.gap);
                 let panicked = on_panic(|| {
                     self.put_back(std::mem::take(&mut came));
                     let posted = std::mem::take(&mut posted);
-                    self.go_on_behind(source.clone(), (number, gap), posted);
+                    self.go_on_behind(id, (number, gap), Some(posted));
                 });
                 let done = self.port.post(sample);
                 panicked.did_not();
                 match done {
-                    Ok(()) => posted.push((source, number)),
+                    Ok(()) if self.ack == Ack::Accepted => posted.push((id, number)),
+                    Ok(()) => {}
                     Err(PostError {
                         item,
                         reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                     }) => {
                         self.put_back(came);
-                        self.accept_posted(&mut posted);
-                        self.wait_and_post(source, item);
+                        self.accept_posted(&posted);
+                        self.wait_and_post(id, item);
                         return;
                     }
                     Err(_) => {
-                        self.accept_posted(&mut posted);
+                        self.accept_posted(&posted);
                         self.end();
                         return;
                     }
@@ -106,37 +61,49 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         state.came = came;
     }
 
-    /// Posting a sample has panicked: a task goes on, and the next sample tells that this one may
-    /// be missing. Nothing else is done here, where another panic would end the process.
-    fn go_on_behind(
+    /// Posting a sample has panicked: the next sample tells that this one may be missing. A task
+    /// goes on, with what was posted before if this was done by the one who posts all. Nothing else
+    /// is done here, where another panic would end the process.
+    pub(super) fn go_on_behind(
         self: &Arc<Self>,
-        source: FlowSource,
+        id: FlowId,
         lost: (u64, Option<Gap>),
-        posted: Vec<(FlowSource, u64)>,
+        posted: Option<Vec<(FlowId, u64)>>,
     ) {
-        let (this, mut posted) = (Arc::clone(self), posted);
+        self.state.lock().lose(id, lost);
+        let this = Arc::clone(self);
         if let Some(core) = self.core.upgrade() {
             core.spawn(Box::pin(async move {
-                this.accept_posted(&mut posted);
-                this.drop_one(&source, lost);
-                this.post_more();
+                let goes_on = posted.is_some();
+                let mut accepted = posted.unwrap_or_default();
+                accepted.push((id, lost.0));
+                this.accept_posted(&accepted);
+                if goes_on {
+                    this.post_more();
+                }
             }));
         }
     }
 
     /// Accepts what has been posted, and tells publishers. What has come meanwhile: nothing, and
     /// then nobody posts.
-    fn posted(self: &Arc<Self>, posted: &mut Vec<(FlowSource, u64)>) -> WaitingSamples<T> {
+    fn posted(self: &Arc<Self>, posted: &mut Vec<(FlowId, u64)>) -> WaitingSamples<T> {
         let mut state = self.state.lock();
         let told = self.accept_all(&mut state, posted);
+        posted.clear();
         let mut came = std::mem::take(&mut state.came);
         state.posting = !came.is_empty();
         let ends = came.is_empty() && std::mem::take(&mut state.ends);
         if state.refused {
-            for (source, sample) in &mut came {
-                state.tell_refused(source, sample);
+            for (id, sample) in &mut came {
+                if let Some(flow) = state.flows.get_mut(*id) {
+                    flow.tell_refused(sample);
+                }
             }
-            state.refused = state.flows.values().any(|flow| flow.refused.is_some());
+            let mut flows = state.flows.iter();
+            let is_left = flows.any(|flow| flow.refused.is_some());
+            drop(flows);
+            state.refused = is_left;
         }
         self.unlock(state);
         self.tell_all(told);
@@ -146,7 +113,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         came
     }
 
-    fn wait_and_post(self: &Arc<Self>, source: FlowSource, sample: Sample<T>) {
+    pub(super) fn wait_and_post(self: &Arc<Self>, id: FlowId, sample: Sample<T>) {
         let Some(core) = self.core.upgrade() else {
             return;
         };
@@ -163,7 +130,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             match posted {
                 Ok(()) => {
                     if this.ack == Ack::Accepted {
-                        this.accept(&source, number);
+                        this.accept(id, number);
                     }
                     this.post_more();
                 }
@@ -173,7 +140,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                     reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                     ..
                 }) => {
-                    this.drop_one(&source, (number, gap));
+                    this.drop_one(id, (number, gap));
                     this.post_more();
                 }
                 Err(_) => this.end(),

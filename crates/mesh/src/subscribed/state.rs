@@ -1,11 +1,11 @@
 //! What a subscription has of its publishers: a flow from each topic, and samples that wait.
 
+use super::flows::{Flow, FlowId, Flows, both};
 use super::logs::LogTopics;
 use crate::flow::FlowSource;
-use crate::incoming::Incoming;
 use crate::start_from::LogId;
-use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample};
-use std::collections::{BTreeMap, VecDeque};
+use crate::{Gap, MAX_ENTRIES, Sample};
+use std::collections::VecDeque;
 
 /// When publishers will be told what is accepted, apart from those that are told now.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,11 +63,11 @@ impl TellingPlan {
 }
 
 pub(super) struct State<T> {
-    pub(super) flows: BTreeMap<FlowSource, Flow>,
+    pub(super) flows: Flows,
     /// Which topics have the logs of flows.
     pub(super) logs: LogTopics,
     /// Samples that have come, oldest first.
-    pub(super) came: VecDeque<(FlowSource, Sample<T>)>,
+    pub(super) came: VecDeque<(FlowId, Sample<T>)>,
     /// Somebody posts them.
     pub(super) posting: bool,
     /// Who posts waits for room in the port.
@@ -78,32 +78,23 @@ pub(super) struct State<T> {
     pub(super) ends: bool,
     /// Of some flow samples were refused that no sample tells of yet.
     pub(super) refused: bool,
+    pub(super) counts: ArrivalCounts,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ArrivalCounts {
     /// Samples that have come for the port.
-    pub(super) counted: u64,
+    pub(super) came: u64,
     /// Samples that could not be read.
     pub(super) unreadable: u64,
     /// Numbers that did not come, in all.
     pub(super) missed: u64,
 }
 
-#[derive(Debug)]
-pub(super) struct Flow {
-    pub(super) key: Key,
-    /// The number of the link by which it was opened last.
-    pub(super) link: u64,
-    /// Of its topic.
-    pub(super) class: Class,
-    pub(super) numbers: Incoming,
-    /// What the next sample that comes tells that was missed before it.
-    pub(super) gap: Option<Gap>,
-    /// What the port has refused since the last sample that it took: the next one that goes there
-    /// tells it.
-    pub(super) refused: Option<Gap>,
-}
-
-impl Flow {
+impl ArrivalCounts {
     pub(super) fn miss(&mut self, gap: Option<Gap>) {
-        self.gap = both(self.gap, gap);
+        let count = gap.map_or(0, |gap| gap.count());
+        self.missed = self.missed.saturating_add(count);
     }
 }
 
@@ -111,7 +102,7 @@ impl<T: Send + Sync + 'static> State<T> {
     /// Nothing comes yet.
     pub(super) fn new() -> Self {
         State {
-            flows: BTreeMap::new(),
+            flows: Flows::default(),
             logs: LogTopics::default(),
             came: VecDeque::new(),
             posting: false,
@@ -119,59 +110,42 @@ impl<T: Send + Sync + 'static> State<T> {
             telling: TellingPlan::default(),
             ends: false,
             refused: false,
-            counted: 0,
-            unreadable: 0,
-            missed: 0,
+            counts: ArrivalCounts::default(),
         }
     }
 
-    /// Whether the topic of a flow is one of the peer.
-    pub(super) fn is_of(&self, source: &FlowSource, peer: &PeerName) -> bool {
-        match source {
-            FlowSource::Log(log) => self.logs.topic(*log).is_some_and(|topic| topic.is_of(peer)),
-            topic => topic.is_of(peer),
+    /// The port did not take a sample, and what that would have told: the next one that goes there
+    /// tells it.
+    pub(super) fn lose(&mut self, id: FlowId, (number, gap): (u64, Option<Gap>)) {
+        let own = Some(Gap {
+            from: number,
+            to: number,
+        });
+        self.counts.miss(own);
+        self.refused = true;
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.refused = both(flow.refused, both(gap, own));
         }
+    }
+
+    /// The flows that have a topic now.
+    pub(super) fn flows_now(&self) -> impl Iterator<Item = &Flow> {
+        let flows = self.flows.iter();
+        flows.filter(|flow| match &flow.source {
+            FlowSource::Log(log) => self.logs.topic(*log).is_some(),
+            FlowSource::Here(_) | FlowSource::There(..) => true,
+        })
     }
 
     /// Whether there are as many logs as there may be, without this one.
     pub(super) fn has_all_logs(&self, log: Option<LogId>) -> bool {
-        let is_new = log.is_some_and(|log| !self.flows.contains_key(&FlowSource::Log(log)));
-        let logs = FlowSource::Log(0)..=FlowSource::Log(LogId::MAX);
-        is_new && self.flows.range(logs).count() >= MAX_ENTRIES
-    }
-
-    /// How many topics come here now.
-    pub(super) fn publisher_count(&self) -> usize {
-        let is_there = |source: &&FlowSource| match source {
-            FlowSource::Log(log) => self.logs.topic(*log).is_some(),
-            FlowSource::Here(_) | FlowSource::There(..) => true,
-        };
-        self.flows.keys().filter(is_there).count()
+        let is_new = log.is_some_and(|log| self.flows.id(&FlowSource::Log(log)).is_none());
+        is_new && self.flows.count_of_logs() >= MAX_ENTRIES
     }
 
     /// Whether somebody posts, and does not wait for room. He counts what he has posted later.
     pub(super) fn is_posted_to(&self) -> bool {
         self.posting && !self.waits_for_room
-    }
-
-    /// A sample goes to the port, and tells what that has refused of its flow before.
-    pub(super) fn tell_refused(&mut self, source: &FlowSource, sample: &mut Sample<T>) {
-        if self.refused
-            && let Some(flow) = self.flows.get_mut(source)
-        {
-            sample.gap = both(flow.refused.take(), sample.gap);
-        }
-    }
-}
-
-/// Two gaps between which nothing was seen, as one.
-pub(super) fn both(one: Option<Gap>, other: Option<Gap>) -> Option<Gap> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(Gap {
-            from: one.from.min(other.from),
-            to: one.to.max(other.to),
-        }),
-        (one, other) => one.or(other),
     }
 }
 

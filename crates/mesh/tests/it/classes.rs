@@ -1,7 +1,7 @@
 //! What each delivery class promises.
 
 use crate::nodes::{Net, waiting};
-use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, Replay, Task};
+use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, Task};
 use motet_mesh::{Ack, Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
 use motet_ports::{JoinedReceive, Overflow, Port, PortConfig, Receive};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -470,31 +470,29 @@ fn sem_g494_what_was_accepted_is_not_lost_with_a_subscription_that_ends() {
 
 #[test]
 fn sem_g494_what_a_port_took_before_it_was_closed_is_not_lost() {
-    let replay = Replay::new(6);
-    let node = Node::alone("a", Arc::new(replay.queue(QueueConfig::named("a"))));
+    let net = Net::new(6);
+    let (a, b) = (net.together("a"), net.together("b"));
+    let topic = a.topic::<u32>("n", Qos::reliable(8).retaining(3)).unwrap();
+    for n in 1..=3 {
+        topic.publish(n).unwrap();
+    }
+    // They come together.
     let config = SubscribeConfig::default();
-    let samples = node.subscribe::<u32>("*", &config).unwrap();
-    let first = node.topic::<u32>("first", Qos::reliable(8)).unwrap();
-    let more = node.topic::<u32>("more", Qos::reliable(8)).unwrap();
+    let samples = b.subscribe::<u32>("n", &config).unwrap();
     let heard = Log::new();
-    let (log, port, publishes) = (heard.clone(), samples.port().clone(), more.clone());
+    let (log, port) = (heard.clone(), samples.port().clone());
     let handler = move |sample: Sample<u32>| {
         log.push(*sample.value);
-        match *sample.value {
-            // They come together, behind this one.
-            0 => (1..=3).for_each(|n| {
-                publishes.publish(n).unwrap();
-            }),
-            2 => port.close(),
-            _ => {}
+        if *sample.value == 2 {
+            port.close();
         }
     };
     Receive::persistent(samples.port(), handler)
         .activate(&Inline::new("here"))
         .unwrap();
-    first.publish(0).unwrap();
-    assert_eq!(heard.take(), [0, 1, 2]);
-    let lost = more.losses().test().expect("the third one");
+    net.replay.run();
+    assert_eq!(heard.take(), [1, 2]);
+    let lost = topic.losses().test().expect("the third one");
     assert_eq!(lost.gap, Gap { from: 3, to: 3 });
 }
 

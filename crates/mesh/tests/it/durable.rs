@@ -11,7 +11,7 @@ use motet_ports::wait_blocking;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{Log, patience, within};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -20,10 +20,24 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new() -> Self {
+        Folder::within(&std::env::temp_dir())
+    }
+
+    /// In memory, where a system has such a directory: for tests that sync thousands of times, and
+    /// kill no process.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        match memory.is_dir() {
+            true => Folder::within(memory),
+            false => Folder::new(),
+        }
+    }
+
+    fn within(directory: &Path) -> Self {
         static LAST: AtomicUsize = AtomicUsize::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let name = format!("motet-durable-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = directory.join(name);
         // An earlier process of this number may have left one.
         let _ = fs::remove_dir_all(&path);
         Folder(path)
@@ -307,7 +321,7 @@ fn sem_g556_a_log_may_move_to_a_topic_of_another_node() {
         publish(&topic, [number]);
         net.replay.run();
         let sample = samples.port().test().unwrap();
-        assert_eq!((sample.number, sample.publisher.as_str()), (number, name));
+        assert_eq!((sample.number, sample.publisher().as_str()), (number, name));
         assert_eq!(samples.publishers(), [node.name().clone()]);
         drop(topic);
         net.replay.run();

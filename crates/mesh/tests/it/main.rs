@@ -5,6 +5,7 @@ mod classes;
 mod durable;
 mod endings;
 mod fussy;
+mod here;
 mod kills;
 mod links;
 mod model;

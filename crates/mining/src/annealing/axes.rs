@@ -6,6 +6,8 @@
 //! temperature to temperature, so one or two passes are enough. With at most three columns the
 //! directions span the whole space and one pass is exact.
 
+use crate::order::greatest_first;
+
 /// What is off the diagonal is nothing below this share of what is on it.
 const NOTHING: f64 = 1e-20;
 
@@ -150,7 +152,7 @@ pub(crate) fn jacobi(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
         }
     }
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| a[j][j].total_cmp(&a[i][i]).then(i.cmp(&j)));
+    greatest_first(&mut order, &|i| a[i][i]);
     (
         order.iter().map(|&i| a[i][i]).collect(),
         order.iter().map(|&i| v[i].clone()).collect(),

@@ -2,6 +2,7 @@
 
 use crate::MiningError;
 use crate::blocks::Blocks;
+use crate::order::greatest_first;
 use crate::rank_view::RankView;
 use crate::soft::{Expectation, SoftModel, SoftScratch};
 
@@ -273,8 +274,7 @@ impl Phases {
             .filter(|&k| !self.clusters[k].settled)
             .filter(|&k| 2.0 * self.clusters[k].variance > self.temperature)
             .collect();
-        let variance = |k: &usize| self.clusters[*k].variance;
-        unstable.sort_by(|a, b| variance(b).total_cmp(&variance(a)).then(a.cmp(b)));
+        greatest_first(&mut unstable, &|k| self.clusters[k].variance);
         unstable.truncate(most.saturating_sub(self.clusters.len()));
         if unstable.is_empty() {
             return Ok(0);

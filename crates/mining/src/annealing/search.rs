@@ -20,6 +20,7 @@ use super::state::{Searched, Stage, State};
 use crate::blocks::Blocks;
 use crate::checkpoint::CheckpointKeeper;
 use crate::lloyd::{Lloyd, LloydLimit};
+use crate::order::{greatest_first, swaps};
 use crate::prepare::Prepared;
 use crate::rank_view::RankView;
 use crate::{MiningError, Progress};
@@ -178,12 +179,7 @@ impl Search<'_, '_> {
         while depth > 0 && self.now.best.inertia() > 0.0 {
             let phases = self.phases().await?;
             let mut order: Vec<usize> = (0..self.clusters()).collect();
-            order.sort_by(|&a, &b| {
-                phases
-                    .excess(b)
-                    .total_cmp(&phases.excess(a))
-                    .then(a.cmp(&b))
-            });
+            greatest_first(&mut order, &|k| phases.excess(k));
             let mut trial = self.now.centres.clone();
             for &k in &order[..depth] {
                 phases.split_at_zero(k, &mut trial);
@@ -210,13 +206,7 @@ impl Search<'_, '_> {
             let phases = self.phases().await?;
             let losses = self.lloyd.assign::<true>(&self.now.centres).await?.losses;
             let promise = |i: usize, j: usize| SAVED * phases.excess(i) - losses[j];
-            let mut pairs: Vec<(f64, usize, usize)> = (0..clusters * clusters)
-                .map(|pair| (pair / clusters, pair % clusters))
-                .filter(|(split, left_out)| split != left_out)
-                .map(|(split, left_out)| (promise(split, left_out), split, left_out))
-                .collect();
-            pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-            for &(_, split, left_out) in pairs.iter().take(most) {
+            for (split, left_out) in swaps(clusters, promise).into_iter().take(most) {
                 let mut trial = self.now.centres.clone();
                 phases.split_at_zero(split, &mut trial);
                 trial.drain(left_out * self.dim..(left_out + 1) * self.dim);

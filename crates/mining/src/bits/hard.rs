@@ -178,8 +178,7 @@ impl Field<'_> {
                 best = (value, row as u64);
             }
         });
-        let most = |a: (f64, u64), b: (f64, u64)| if b.0 > a.0 { b } else { a };
-        Ok(self.team.comm.allreduce(best, most).await?.1 as usize)
+        Ok(self.best(vec![best]).await?[0])
     }
 }
 

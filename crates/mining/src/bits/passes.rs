@@ -78,15 +78,18 @@ impl<'a> Field<'a> {
 
     /// Adds numbers of all ranks; all leave together if one is to stop.
     pub(super) async fn sum(&self, mine: Vec<i64>) -> Result<Vec<i64>, MiningError> {
-        let mine = (self.team.control.is_cancelled(), mine);
-        let add = |mut a: (bool, Vec<i64>), b: (bool, Vec<i64>)| {
-            a.1.iter_mut().zip(&b.1).for_each(|(a, b)| *a += b);
-            (a.0 || b.0, a.1)
+        let cancelled = self.team.control.is_cancelled();
+        self.team.sum_whole(cancelled, mine).await
+    }
+
+    /// Of each place the row with the largest value on any rank, the first of equals.
+    pub(super) async fn best(&self, mine: Vec<(f64, u64)>) -> Result<Vec<usize>, MiningError> {
+        let most = |a: Vec<(f64, u64)>, b: Vec<(f64, u64)>| {
+            let pairs = a.into_iter().zip(b);
+            pairs.map(|(a, b)| if b.0 > a.0 { b } else { a }).collect()
         };
-        match self.team.comm.allreduce(mine, add).await? {
-            (true, _) => Err(MiningError::Cancelled),
-            (false, sums) => Ok(sums),
-        }
+        let best = self.team.comm.allreduce(mine, most).await?;
+        Ok(best.into_iter().map(|(_, row)| row as usize).collect())
     }
 
     /// The nearest whole numbers of steps, and the square of the centre that they make.
@@ -324,12 +327,7 @@ impl<'a> Field<'a> {
                 }
             }
         }
-        let most = |a: Vec<(f64, u64)>, b: Vec<(f64, u64)>| {
-            let pairs = a.into_iter().zip(b);
-            pairs.map(|(a, b)| if b.0 > a.0 { b } else { a }).collect()
-        };
-        let best = self.team.comm.allreduce(best, most).await?;
-        Ok(best.into_iter().map(|(_, row)| row as usize).collect())
+        self.best(best).await
     }
 }
 

@@ -4,6 +4,7 @@ use super::hard::Hard;
 use super::kernel::{WHOLE, total};
 use super::passes::{Cluster, Field, Heat, unit};
 use crate::MiningError;
+use crate::order::greatest_first;
 
 /// Rounds of the power iteration at most.
 const ROUNDS: usize = 12;
@@ -150,8 +151,7 @@ impl<'a> Phases<'a> {
         let mut unstable: Vec<usize> = all
             .filter(|k| 2.0 * self.clusters[*k].variance > t)
             .collect();
-        let variance = |k: &usize| self.clusters[*k].variance;
-        unstable.sort_by(|a, b| variance(b).total_cmp(&variance(a)).then(a.cmp(b)));
+        greatest_first(&mut unstable, &|k| self.clusters[k].variance);
         unstable.truncate(most.saturating_sub(self.clusters.len()));
         for &k in &unstable {
             let cluster = &self.clusters[k];

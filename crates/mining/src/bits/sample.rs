@@ -149,10 +149,7 @@ impl BitClustering {
             for number in edge(round)..edge(round + 1) {
                 giver.tile(&team, number);
             }
-            let stop = comm.allreduce(control.is_cancelled(), |l, r| l || r);
-            if stop.await? {
-                return Err(MiningError::Cancelled);
-            }
+            team.agree(control.is_cancelled()).await?;
             team.report(|| Progress {
                 temperature: 0.0,
                 clusters: giver.squares.len(),
@@ -162,11 +159,7 @@ impl BitClustering {
             });
         }
         let Giver { labels, counts, .. } = giver;
-        let add = |mut a: Vec<i64>, b: Vec<i64>| {
-            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
-            a
-        };
-        let counts = comm.allreduce(counts, add).await?;
+        let counts = team.sum_whole(false, counts).await?;
         let last = bits.len().min(share.end * ROWS);
         Ok(BitClustering {
             rows: last.min(share.start * ROWS)..last,

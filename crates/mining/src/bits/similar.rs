@@ -144,13 +144,11 @@ impl Similar {
                 found.extend(self.among(queries, start..end, data, &ones));
                 start = end;
             }
-            match comm.allreduce(start < share.end, |a, b| a || b).await? {
-                true => Err(MiningError::Cancelled),
-                false => Ok(Neighbours {
-                    queries: share,
-                    found,
-                }),
-            }
+            team.agree(start < share.end).await?;
+            Ok(Neighbours {
+                queries: share,
+                found,
+            })
         })
     }
 

@@ -8,6 +8,7 @@ use super::phases::Phases;
 use super::tiles::ROWS;
 use crate::MiningError;
 use crate::lanes::run;
+use crate::order::swaps;
 
 /// What splitting a cluster saves, as a share of its variance along the line: between the uniform
 /// distribution (3/4) and the normal (2/π).
@@ -38,17 +39,12 @@ impl Field<'_> {
             let losses = self.losses(&phases.clusters).await?;
             search.work += phases.work + best.clusters() as u64;
             let k = best.clusters();
-            let promise = |(split, out): (usize, usize)| {
+            let promise = |split: usize, out: usize| {
                 SAVED * best.sizes[split] as f64 * phases.clusters[split].variance - losses[out]
             };
-            let mut pairs: Vec<(f64, usize, usize)> = (0..k * k)
-                .map(|pair| (pair / k, pair % k))
-                .filter(|(split, out)| split != out)
-                .map(|pair| (promise(pair), pair.0, pair.1))
-                .collect();
-            pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+            let pairs = swaps(k, promise);
             let target = best.inertia * (1.0 - ROUNDING);
-            for (_, split, out) in pairs.into_iter().take(most) {
+            for (split, out) in pairs.into_iter().take(most) {
                 let mut trial: Vec<Cluster> = phases.clusters.clone();
                 let step = phases.clusters[split].variance.sqrt();
                 let [one, other] = phases.halves(split, step);

@@ -1,7 +1,7 @@
 //! The hard kernels: one block of rows at a time, a tile at a time, eight rows in lanes.
 
 use super::{Centres, Labelled};
-use crate::lanes::{F64x8, Isa, LANES, NumericLoop};
+use crate::lanes::{ColumnLoop, F64x8, Isa, LANES};
 use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, TILE, Tiles};
 use std::ops::Range;
@@ -29,18 +29,18 @@ struct Nearest<V> {
 }
 
 /// Per centre Σ w, Σ w |x - y|², Σ w (second - |x - y|²) if `SECOND`, Σ w x.
-pub(super) struct Sums<'a, const D: usize, const SECOND: bool> {
+pub(super) struct Sums<'a, const SECOND: bool> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
     pub(super) centres: &'a Centres<'a>,
     pub(super) scratch: &'a mut HardScratch,
 }
 
-impl<const D: usize, const SECOND: bool> NumericLoop for Sums<'_, D, SECOND> {
+impl<const SECOND: bool> ColumnLoop for Sums<'_, SECOND> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Vec<f64> {
+    fn run<I: Isa, const D: usize>(self, isa: I) -> Vec<f64> {
         let Sums {
             tiles,
             range,
@@ -64,18 +64,18 @@ impl<const D: usize, const SECOND: bool> NumericLoop for Sums<'_, D, SECOND> {
 
 /// The nearest centre of every row that is not padding, and its squared distance; with `SECOND`
 /// also that of the second nearest.
-pub(super) struct Labels<'a, const D: usize, const SECOND: bool> {
+pub(super) struct Labels<'a, const SECOND: bool> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
     pub(super) centres: &'a Centres<'a>,
     pub(super) scratch: &'a mut HardScratch,
 }
 
-impl<const D: usize, const SECOND: bool> NumericLoop for Labels<'_, D, SECOND> {
+impl<const SECOND: bool> ColumnLoop for Labels<'_, SECOND> {
     type Output = Labelled;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Labelled {
+    fn run<I: Isa, const D: usize>(self, isa: I) -> Labelled {
         let Labels {
             tiles,
             range,

@@ -57,8 +57,7 @@ impl HmmModel {
     ) -> LocalBoxFuture<'a, Result<Vec<f64>, MiningError>> {
         Box::pin(async move {
             let own = self.each(comm, seen, control, Want::Score, |_| ()).await?;
-            let all = comm.allgather(own.1).await?;
-            Ok(all.concat())
+            RankView::new(comm, control).gather(false, own.1).await
         })
     }
 

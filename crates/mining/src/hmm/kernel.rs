@@ -91,8 +91,8 @@ impl NumericLoop for Pass<'_> {
         } = self;
         // With few states most of the time would go into loops over one or two lanes.
         let (mut total, lost) = match packed.width {
-            1 => forward(isa, (packed, 1), seen, sequence, scratch),
-            2 => forward(isa, (packed, 2), seen, sequence, scratch),
+            1 if I::SPECIAL => forward(isa, (packed, 1), seen, sequence, scratch),
+            2 if I::SPECIAL => forward(isa, (packed, 2), seen, sequence, scratch),
             width => forward(isa, (packed, width), seen, sequence, scratch),
         }?;
         if lost {
@@ -106,8 +106,8 @@ impl NumericLoop for Pass<'_> {
         }
         match (want, packed.width) {
             (Want::Score, _) => {}
-            (_, 1) => backward(isa, (packed, 1), seen, sequence, want, scratch),
-            (_, 2) => backward(isa, (packed, 2), seen, sequence, want, scratch),
+            (_, 1) if I::SPECIAL => backward(isa, (packed, 1), seen, sequence, want, scratch),
+            (_, 2) if I::SPECIAL => backward(isa, (packed, 2), seen, sequence, want, scratch),
             (_, width) => backward(isa, (packed, width), seen, sequence, want, scratch),
         }
         Some(total)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::DataError;
+use crate::lanes::Instructions;
 use motet_comm::World;
 
 mod edges;
@@ -199,6 +200,43 @@ fn many(states: usize, symbols: usize) -> (HmmModel, Observations) {
     };
     let seen = Observations::symbols(&(0..70).map(sequence).collect::<Vec<_>>(), symbols).unwrap();
     (model, seen)
+}
+
+#[test]
+fn every_instruction_set_gives_the_same_bits() {
+    // One lane, two of them, and three.
+    for states in [5, 12, 20] {
+        let (model, seen) = many(states, 6);
+        let packed = Packed::new(&model);
+        let sums = |instructions| {
+            let mut scratch = Scratch::default();
+            scratch.begin(&packed);
+            let pass = Pass {
+                packed: &packed,
+                seen: &seen,
+                sequence: 3,
+                want: Want::Sums,
+                scratch: &mut scratch,
+            };
+            let log = passed(instructions, pass).unwrap();
+            let Scratch {
+                first,
+                steps,
+                visits,
+                sums,
+                ..
+            } = scratch;
+            (log, [first, steps, visits, sums])
+        };
+        let expected = sums(Instructions::Plain);
+        for instructions in Instructions::available() {
+            assert_eq!(
+                sums(instructions),
+                expected,
+                "{instructions:?}, {states} states"
+            );
+        }
+    }
 }
 
 #[test]

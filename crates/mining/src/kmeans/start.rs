@@ -105,22 +105,15 @@ pub(super) async fn plus_plus(
             .chunks(BLOCK)
             .map(|block| block.iter().sum())
             .collect();
-        let all = team
-            .comm
-            .allgather((team.control.is_cancelled(), sums))
-            .await?;
-        if all.iter().any(|part| part.0) {
-            return Err(MiningError::Cancelled);
-        }
-        let sums: Vec<f64> = all.into_iter().flat_map(|part| part.1).collect();
+        let sums = team.gather(team.control.is_cancelled(), sums).await?;
         let (block, rest) = pick(&sums, draws.draw() * sums.iter().sum::<f64>());
         let owner = team.owner(blocks, block);
         let row = (owner == team.comm.rank()).then(|| {
             let start = (block - share.start) * BLOCK;
             let end = potential.len().min(start + BLOCK);
-            first + start + pick(&potential[start..end], rest).0
+            (first + start + pick(&potential[start..end], rest).0) as u64
         });
-        let row = team.comm.broadcast(owner, row).await?;
+        let row = team.comm.broadcast(owner, row).await? as usize;
         let centre = tree.row(row).0;
         centres.extend_from_slice(centre);
         for (old, row) in potential.iter_mut().zip(mine.clone()) {

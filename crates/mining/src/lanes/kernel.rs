@@ -5,28 +5,22 @@
 
 use super::{F64x8, Instructions, Isa, LANES, NumericLoop};
 
-/// Runs a task on one instruction set, or in plain form if this machine lacks it.
+/// Runs a task on one instruction set.
 pub(crate) fn run<T: NumericLoop>(instructions: Instructions, task: T) -> T::Output {
     match instructions {
+        // SAFETY: the token says that the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Instructions::Avx512 => match Avx512::detect() {
-            // SAFETY: the token says that the processor has the instructions.
-            Some(isa) => unsafe { x86::run_avx512(isa, task) },
-            None => run_plain(task),
-        },
+        Instructions::Avx512(isa) => unsafe { x86::run_avx512(isa, task) },
+        // SAFETY: the token says that the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Instructions::Avx2 => match Avx2::detect() {
-            // SAFETY: the token says that the processor has the instructions.
-            Some(isa) => unsafe { x86::run_avx2(isa, task) },
-            None => run_plain(task),
-        },
-        Instructions::Plain => run_plain(task),
+        Instructions::Avx2(isa) => unsafe { x86::run_avx2(isa, task) },
+        Instructions::Plain => task.run_plain(),
     }
 }
 
 /// One copy for all who come here: the plain form of a task is the largest.
 #[inline(never)]
-fn run_plain<T: NumericLoop>(task: T) -> T::Output {
+pub(super) fn run_plain<T: NumericLoop>(task: T) -> T::Output {
     task.run(PlainLanes)
 }
 
@@ -61,18 +55,22 @@ fn zip(a: [f64; LANES], b: [f64; LANES], op: impl Fn(f64, f64) -> f64) -> [f64; 
     out
 }
 
+/// All bits of a lane set where `op` is true.
 #[inline(always)]
-fn test(a: [f64; LANES], b: [f64; LANES], op: impl Fn(f64, f64) -> bool) -> [bool; LANES] {
-    let mut out = [false; LANES];
+fn test(a: [f64; LANES], b: [f64; LANES], op: impl Fn(f64, f64) -> bool) -> [u64; LANES] {
+    let mut out = [0; LANES];
     for lane in 0..LANES {
-        out[lane] = op(a[lane], b[lane]);
+        out[lane] = u64::from(op(a[lane], b[lane])).wrapping_neg();
     }
     out
 }
 
 impl Isa for PlainLanes {
+    // On x86-64 only machines without AVX2 come here.
+    const SPECIAL: bool = cfg!(not(target_arch = "x86_64"));
+
     type V = [f64; LANES];
-    type M = [bool; LANES];
+    type M = [u64; LANES];
 
     #[inline(always)]
     fn splat(self, value: f64) -> Self::V {
@@ -126,13 +124,14 @@ impl Isa for PlainLanes {
     }
     #[inline(always)]
     fn any(self, mask: Self::M) -> bool {
-        mask.contains(&true)
+        mask.into_iter().fold(0, |any, lane| any | lane) != 0
     }
     #[inline(always)]
     fn select(self, mask: Self::M, yes: Self::V, no: Self::V) -> Self::V {
         let mut out = no;
         for lane in 0..LANES {
-            out[lane] = if mask[lane] { yes[lane] } else { no[lane] };
+            let bits = (mask[lane] & yes[lane].to_bits()) | (!mask[lane] & no[lane].to_bits());
+            out[lane] = f64::from_bits(bits);
         }
         out
     }
@@ -153,11 +152,11 @@ mod x86 {
     use std::arch::x86_64::*;
 
     /// Proof that the processor has AVX-512F.
-    #[derive(Debug, Clone, Copy)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Avx512(());
 
     /// Proof that the processor has AVX2 and FMA.
-    #[derive(Debug, Clone, Copy)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Avx2(());
 
     impl Avx512 {
@@ -193,6 +192,8 @@ mod x86 {
     }
 
     impl Isa for Avx512 {
+        const SPECIAL: bool = true;
+
         type V = __m512d;
         type M = __mmask8;
 
@@ -269,6 +270,8 @@ mod x86 {
     }
 
     impl Isa for Avx2 {
+        const SPECIAL: bool = true;
+
         type V = [__m256d; 2];
         type M = [__m256d; 2];
 

@@ -53,10 +53,10 @@ pub(crate) trait Isa16: Copy {
 pub(crate) enum Instructions16 {
     /// One 512-bit register.
     #[cfg(target_arch = "x86_64")]
-    Avx512,
+    Avx512(x86::Avx512),
     /// Two 256-bit registers.
     #[cfg(target_arch = "x86_64")]
-    Avx2,
+    Avx2(x86::Avx2),
     /// Whatever the compiler makes of an array.
     Plain,
 }
@@ -67,33 +67,23 @@ impl Instructions16 {
         let mut found = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            if x86::Avx512::detect().is_some() {
-                found.push(Instructions16::Avx512);
-            }
-            if x86::Avx2::detect().is_some() {
-                found.push(Instructions16::Avx2);
-            }
+            found.extend(x86::Avx512::detect().map(Instructions16::Avx512));
+            found.extend(x86::Avx2::detect().map(Instructions16::Avx2));
         }
         found.push(Instructions16::Plain);
         found
     }
 }
 
-/// Runs a task on one instruction set, or in plain form if this machine lacks it.
+/// Runs a task on one instruction set.
 pub(crate) fn run16<T: Task16>(instructions: Instructions16, task: T) -> T::Output {
     match instructions {
+        // SAFETY: the token says that the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Instructions16::Avx512 => match x86::Avx512::detect() {
-            // SAFETY: the token says that the processor has the instructions.
-            Some(isa) => unsafe { x86::run_avx512(isa, task) },
-            None => run_plain(task),
-        },
+        Instructions16::Avx512(isa) => unsafe { x86::run_avx512(isa, task) },
+        // SAFETY: the token says that the processor has the instructions.
         #[cfg(target_arch = "x86_64")]
-        Instructions16::Avx2 => match x86::Avx2::detect() {
-            // SAFETY: the token says that the processor has the instructions.
-            Some(isa) => unsafe { x86::run_avx2(isa, task) },
-            None => run_plain(task),
-        },
+        Instructions16::Avx2(isa) => unsafe { x86::run_avx2(isa, task) },
         Instructions16::Plain => run_plain(task),
     }
 }
@@ -108,7 +98,9 @@ fn run_plain<T: Task16>(task: T) -> T::Output {
 #[derive(Debug, Clone, Copy)]
 struct PlainLanes;
 
-#[inline(always)]
+/// Where only old machines come here it is called: inlined at each place it is most of the code.
+#[cfg_attr(target_arch = "x86_64", inline(never))]
+#[cfg_attr(not(target_arch = "x86_64"), inline(always))]
 fn zip(a: [i16; SHORTS], b: [i16; SHORTS], op: impl Fn(i16, i16) -> i16) -> [i16; SHORTS] {
     let mut out = a;
     for lane in 0..SHORTS {
@@ -174,12 +166,12 @@ mod x86 {
     use std::arch::x86_64::*;
 
     /// Proof that the processor has AVX-512F and AVX-512BW.
-    #[derive(Debug, Clone, Copy)]
-    pub(super) struct Avx512(());
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Avx512(());
 
     /// Proof that the processor has AVX2.
-    #[derive(Debug, Clone, Copy)]
-    pub(super) struct Avx2(());
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Avx2(());
 
     impl Avx512 {
         pub(super) fn detect() -> Option<Avx512> {

@@ -5,7 +5,7 @@ use super::kernel::{Orders, Product, Shares};
 use crate::MiningError;
 use crate::lanes::{log2_of, run};
 use crate::rank_view::RankView;
-use motet_comm::{Plain, Value};
+use motet_comm::Value;
 use std::f64::consts::LN_2;
 use std::ops::Range;
 
@@ -128,12 +128,12 @@ impl Field<'_> {
     }
 
     /// Numbers of all rows, `columns` of each; `own` has those of this rank's.
-    pub(super) async fn gather<T: Plain + Default>(
+    pub(super) async fn gather(
         &self,
         columns: usize,
-        own: &[T],
-    ) -> Result<Vec<T>, MiningError> {
-        let mut all = vec![T::default(); columns * self.weights.len()];
+        own: &[f64],
+    ) -> Result<Vec<f64>, MiningError> {
+        let mut all = vec![0.0; columns * self.weights.len()];
         self.team.comm.allgatherv_into(own, &mut all).await?;
         Ok(all)
     }

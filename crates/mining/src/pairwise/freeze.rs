@@ -56,7 +56,9 @@ impl Field<'_> {
         &self,
         own: impl Iterator<Item = usize>,
     ) -> Result<Vec<usize>, MiningError> {
-        self.gather(1, &own.collect::<Vec<_>>()).await
+        let own: Vec<u32> = own.map(|label| label as u32).collect();
+        let all = self.team.comm.allgather(own).await?;
+        Ok(all.iter().flatten().map(|label| *label as usize).collect())
     }
 
     /// Every row goes to the cluster of least energy, until the labels stand still.

@@ -184,12 +184,11 @@ impl PairwiseClustering {
                 done: (round + 1) as f64 / ROUNDS as f64,
             });
         }
-        let parts = comm.allgather((labels, costs)).await?;
-        let (labels, costs): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let labels = comm.allgather(labels).await?.concat();
         // In the order of the rows, so that the sum is the same for any number of ranks.
-        let total: f64 = costs.iter().flatten().sum();
+        let total: f64 = team.gather(false, costs).await?.iter().sum();
         Ok(Given {
-            labels: labels.concat(),
+            labels,
             cost: total / rows.len().max(1) as f64,
         })
     }

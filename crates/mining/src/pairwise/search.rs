@@ -6,6 +6,7 @@
 use super::critical::LloydLimit;
 use super::field::{Field, Sums};
 use crate::MiningError;
+use crate::order::swaps;
 
 /// What splitting a cluster saves, as a share of its variance along the line: between the uniform
 /// distribution (3/4) and the normal (2/π).
@@ -43,14 +44,9 @@ impl Field<'_> {
             let promise = |split: usize, out: usize| {
                 SAVED * sums.masses[split] * found[split].temperature / 2.0 - losses[out]
             };
-            let mut pairs: Vec<(f64, usize, usize)> = (0..k * k)
-                .map(|pair| (pair / k, pair % k))
-                .filter(|(split, out)| split != out)
-                .map(|(split, out)| (promise(split, out), split, out))
-                .collect();
-            pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+            let pairs = swaps(k, promise);
             let target = sums.cost() * (1.0 - ROUNDING);
-            for &(_, split, out) in pairs.iter().take(most) {
+            for (split, out) in pairs.into_iter().take(most) {
                 let apart = &found[split].direction;
                 let own = labels[self.rows.clone()].iter().enumerate();
                 let trial = own.map(|(own, &label)| match label {

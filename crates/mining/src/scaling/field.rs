@@ -75,11 +75,7 @@ impl<'a> Field<'a> {
     /// Numbers of all rows, of which each rank has made those of its own.
     pub(super) async fn gather(&self, mine: Vec<f64>) -> Result<Vec<f64>, MiningError> {
         let cancelled = self.team.control.is_cancelled();
-        let all = self.team.comm.allgather((cancelled, mine)).await?;
-        if all.iter().any(|part| part.0) {
-            return Err(MiningError::Cancelled);
-        }
-        Ok(all.into_iter().flat_map(|part| part.1).collect())
+        self.team.gather(cancelled, mine).await
     }
 
     /// Finds the unit of the field, and what is known of the pairs.

@@ -1,7 +1,7 @@
 //! The soft kernels: one block of rows at a time, a tile at a time, eight rows in lanes.
 
 use super::SoftModel;
-use crate::lanes::{F64x8, FLUSH, Isa, LANES, NumericLoop, exp2, log2};
+use crate::lanes::{ColumnLoop, F64x8, FLUSH, Isa, LANES, exp2, log2};
 use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, Tiles};
 use std::ops::Range;
@@ -32,18 +32,18 @@ impl SoftScratch {
 }
 
 /// Σ w log₂ Z, Σ w max q, then per centre Σ w q and Σ w q x.
-pub(super) struct Sums<'a, const D: usize> {
+pub(super) struct Sums<'a> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
     pub(super) model: &'a SoftModel<'a>,
     pub(super) scratch: &'a mut SoftScratch,
 }
 
-impl<const D: usize> NumericLoop for Sums<'_, D> {
+impl ColumnLoop for Sums<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Vec<f64> {
+    fn run<I: Isa, const D: usize>(self, isa: I) -> Vec<f64> {
         let Sums {
             tiles,
             range,
@@ -68,18 +68,18 @@ impl<const D: usize> NumericLoop for Sums<'_, D> {
 }
 
 /// Per centre Σ w q, then per direction Σ w q t (x - y) and Σ w q t⁴, t = (x - y)·v.
-pub(super) struct Axes<'a, const D: usize> {
+pub(super) struct Axes<'a> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
     pub(super) model: &'a SoftModel<'a>,
     pub(super) scratch: &'a mut SoftScratch,
 }
 
-impl<const D: usize> NumericLoop for Axes<'_, D> {
+impl ColumnLoop for Axes<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Vec<f64> {
+    fn run<I: Isa, const D: usize>(self, isa: I) -> Vec<f64> {
         let Axes {
             tiles,
             range,

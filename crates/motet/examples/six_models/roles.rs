@@ -116,7 +116,7 @@ async fn find(comm: &Communicator, node: &Node) -> Outcome<(Vec<[f64; 2]>, u32)>
         let mut seen = BTreeMap::new();
         while seen.len() < (SENSORS * READINGS) as usize {
             let Local(sample) = comm.recv::<Local<Sample<Reading>>>(OUTSIDE, TAG).await?;
-            seen.insert((sample.publisher.clone(), sample.number), sample.place);
+            seen.insert((sample.publisher().clone(), sample.number), sample.place);
         }
         places = Some(seen.into_values().collect::<Vec<_>>().concat());
     }

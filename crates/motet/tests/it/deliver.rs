@@ -74,7 +74,7 @@ fn sem_g224_samples_of_other_nodes_are_messages_in_the_order_of_each_publisher()
                     .recv_with_status::<Local<Sample<u32>>>(source, 7)
                     .await?;
                 assert_eq!((status.rank(), sample.0.gap), (None, None));
-                got.push((sample.0.publisher.to_string(), *sample.0.value));
+                got.push((sample.0.publisher().to_string(), *sample.0.value));
             }
             publisher.unwrap().join().unwrap();
             assert_eq!(delivery.subscription().missed(), 0);

@@ -2,8 +2,9 @@
 //! arbiter.
 
 use super::join_gate::JoinGate;
-use super::join_input::{AnyPort, Input, Rule};
+use super::join_input::{Input, Rule};
 use crate::deferred::Deferred;
+use crate::port::AnyPort;
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
 use motet_dispatch::WaitPart;

@@ -137,7 +137,7 @@ impl<T: Send + 'static> BatchCore<T> {
             return;
         };
         let mut deferred = Deferred::default();
-        port.locked(|state| {
+        port.core().locked(|state| {
             if patience.is_over(number) && self.place.is_open() {
                 let stays = self.take_fewer(state, false, &mut deferred);
                 if stays && state.item_count() > 0 {
@@ -238,7 +238,7 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
             && self.patience.is_some()
         {
             let mut deferred = Deferred::default();
-            port.locked(|state| {
+            port.core().locked(|state| {
                 // A cleanup may have come in between.
                 if this.place.is_open() {
                     this.take_fewer(state, true, &mut deferred);

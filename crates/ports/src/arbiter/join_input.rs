@@ -2,9 +2,8 @@
 
 use super::join_gate::{JoinGate, TakeRefusal};
 use super::missing_hint::MissingHint;
-use crate::deferred::{Deferred, Keep};
+use crate::deferred::Deferred;
 use crate::delivery::{ItemBox, ItemDelivery, put_back_wanted};
-use crate::domain::Domain;
 use crate::port::{Inside, Port, PortCore, PortState, label, put_back};
 use crate::port_items::{End, Offered, PortItems};
 use crate::predicate::Asker;
@@ -100,37 +99,6 @@ const OWN_PORT: &str = "the caller of an attempt lends the items of its own port
 
 /// A port that is not locked by the caller of an attempt, kept while the attempt looks into it.
 pub(crate) type UnlockedPort<T> = Option<Arc<PortCore<T>>>;
-
-/// A port whose type is not known any more.
-pub(crate) trait AnyPort: Keep {
-    fn id(&self) -> u64;
-
-    fn domain(&self) -> &Arc<Domain>;
-
-    /// As [`PortCore::end_if_closed`].
-    fn end_if_closed(&self);
-
-    /// Whether it is closed and empty.
-    fn has_ended(&self) -> bool;
-}
-
-impl<T: Send + 'static> AnyPort for PortCore<T> {
-    fn id(&self) -> u64 {
-        PortCore::id(self)
-    }
-
-    fn domain(&self) -> &Arc<Domain> {
-        PortCore::domain(self)
-    }
-
-    fn end_if_closed(&self) {
-        PortCore::end_if_closed(self);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.is_closed() && self.item_count() == 0
-    }
-}
 
 impl<R: Rule> Input<R> {
     pub(crate) fn new(port: &Port<R::Item>, rule: R) -> Self {

@@ -104,7 +104,7 @@ impl<T: Send + 'static> Releasable for LimitedCore<T> {
         match (self.place.port(), self.place.arbiter()) {
             (Some(port), Some(this)) => {
                 let this = this as Arc<dyn Receiver<T>>;
-                port.offer_again(&this, || self.give_up_slot(), || self.has_slot());
+                port.offer_again(&this, &|| self.give_up_slot(), &|| self.has_slot());
             }
             _ => self.give_up_slot(),
         }

@@ -1,8 +1,8 @@
 //! The parts of joins: how many items of which port, and which.
 
-use super::join_input::{AnyPort, Input, Rule};
+use super::join_input::{Input, Rule};
 use super::rule::{GatherShare, One, Several};
-use crate::port::Port;
+use crate::port::{AnyPort, Port};
 use crate::predicate::Predicate;
 use std::fmt;
 use std::sync::Arc;

@@ -5,15 +5,16 @@ use crate::claim::Claim;
 use crate::delivery::ItemBox;
 use crate::handle_cache::HandleCaching;
 use crate::outlet::Outlet;
-use crate::port::{Port, PortCore, label, put_back};
+use crate::port::{Port, PortOf, label, put_back};
 use crate::receiver::{Offer, Receiver};
 use motet_dispatch::{Awaited, WaitPart, Waiter};
+use std::ptr;
 use std::sync::{Arc, Weak};
 
 /// The arbiter's own handle, its port and its one decision.
 pub(super) struct PortPlace<T: Send + 'static, A> {
     arbiter: Weak<A>,
-    port: Weak<PortCore<T>>,
+    port: Weak<dyn PortOf<T>>,
     once: bool,
     claim: Claim,
     outlet: Outlet,
@@ -32,7 +33,7 @@ impl<T: Send + 'static, A> PortPlace<T, A> {
     pub(super) fn new(arbiter: &Weak<A>, port: &Port<T>, once: bool, outlet: Outlet) -> Self {
         PortPlace {
             arbiter: Weak::clone(arbiter),
-            port: Arc::downgrade(port.core()),
+            port: Arc::downgrade(port.core()) as _,
             once,
             claim: Claim::new(),
             outlet,
@@ -41,7 +42,7 @@ impl<T: Send + 'static, A> PortPlace<T, A> {
     }
 
     /// The port, if it is still there.
-    pub(super) fn port(&self) -> Option<Arc<PortCore<T>>> {
+    pub(super) fn port(&self) -> Option<Arc<dyn PortOf<T>>> {
         self.port.upgrade()
     }
 
@@ -137,7 +138,7 @@ impl<A: Placed + Waiter> Active for A {
         // Also when it has taken its item: whoever does that has sent it on before the port is
         // unlocked.
         match place.port.upgrade() {
-            Some(port) => port.close_and_unregister(&place.claim, self),
+            Some(port) => port.close_and_unregister(&place.claim, ptr::from_ref(self).cast()),
             None => {
                 place.claim.close();
             }
@@ -151,7 +152,7 @@ impl<A: Placed + Waiter> Active for A {
         }
         // Not closed: the arbiter above is, and has a say in each offer.
         if let Some(port) = place.port.upgrade() {
-            port.unregister_one(self);
+            port.unregister_at(ptr::from_ref(self).cast());
         }
     }
 

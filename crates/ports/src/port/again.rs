@@ -15,8 +15,8 @@ impl<T: Send + 'static> PortCore<T> {
     pub(crate) fn offer_again(
         &self,
         receiver: &Arc<dyn Receiver<T>>,
-        begin: impl FnOnce(),
-        wants: impl Fn() -> bool,
+        begin: &dyn Fn(),
+        wants: &dyn Fn() -> bool,
     ) {
         let mut deferred = Deferred::default();
         self.locked(|state| {
@@ -33,7 +33,7 @@ impl<T: Send + 'static> PortState<T> {
     fn offer_while(
         &mut self,
         receiver: &Arc<dyn Receiver<T>>,
-        wants: impl Fn() -> bool,
+        wants: &dyn Fn() -> bool,
         deferred: &mut Deferred,
     ) {
         self.unpile();

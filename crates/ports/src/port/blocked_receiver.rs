@@ -13,11 +13,12 @@
 //! do.
 
 use super::PortCore;
+use super::any::{AnyPort, PortOf};
 use super::state::PortState;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::receiver::Receiver;
-use motet_dispatch::{ClaimedRoom, RoomWait, Task};
+use motet_dispatch::{ClaimedRoom, RoomLine, RoomWait, Task};
 use motet_sync::Mutex;
 use std::future::Future;
 use std::pin::Pin;
@@ -31,9 +32,11 @@ pub(super) struct BlockedReceiver<T: Send + 'static> {
 }
 
 /// Waits in the line of the receiver's queue.
-struct Retry<T: Send + 'static> {
-    port: Weak<PortCore<T>>,
-    blocked: BlockedReceiver<T>,
+struct Retry {
+    port: Weak<dyn AnyPort>,
+    /// Its address: it stays that of this receiver as long as the port has it listed.
+    receiver: usize,
+    queue: QueueHandle,
     wait: Mutex<Option<RoomWait>>,
 }
 
@@ -51,42 +54,26 @@ impl<T: Send + 'static> BlockedReceiver<T> {
     #[cold]
     pub(super) fn line_up(
         self,
-        all: &mut Vec<BlockedReceiver<T>>,
-        port: &Weak<PortCore<T>>,
+        all: &mut Vec<Weak<dyn Receiver<T>>>,
+        port: &Weak<dyn PortOf<T>>,
         deferred: &mut Deferred,
     ) {
-        if all.iter().any(|other| other.is(&self)) {
+        let BlockedReceiver { receiver, queue } = self;
+        if all.iter().any(|other| other.ptr_eq(&receiver)) {
             return;
         }
-        let Some(line) = self.queue.room() else {
+        let Some(line) = queue.room() else {
             return;
         };
-        all.push(self.clone());
-        let port = Weak::clone(port);
-        deferred.call(move || {
-            let wait = Mutex::new(Some(line.wait().listed(None)));
-            let blocked = self;
-            Arc::new(Retry {
-                port,
-                blocked,
-                wait,
-            })
-            .look();
-        });
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        self.receiver.ptr_eq(&other.receiver)
+        let address = address(&receiver);
+        all.push(receiver);
+        let port: Weak<dyn PortOf<T>> = Weak::clone(port);
+        Retry::begin(port, address, (queue, line), deferred);
     }
 }
 
-impl<T: Send + 'static> Clone for BlockedReceiver<T> {
-    fn clone(&self) -> Self {
-        BlockedReceiver {
-            receiver: Weak::clone(&self.receiver),
-            queue: QueueHandle::clone(&self.queue),
-        }
-    }
+fn address<T: Send + 'static>(receiver: &Weak<dyn Receiver<T>>) -> usize {
+    receiver.as_ptr().cast::<()>().addr()
 }
 
 impl<T: Send + 'static> PortState<T> {
@@ -100,9 +87,12 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// Room has come: the receiver, if it is still here, is offered the waiting items.
-    fn offer_again(&mut self, blocked: &BlockedReceiver<T>, deferred: &mut Deferred) {
-        self.blocked.retain(|other| !other.is(blocked));
-        let Some(receiver) = blocked.receiver.upgrade() else {
+    fn offer_again(&mut self, receiver: usize, deferred: &mut Deferred) {
+        let mut blocked = self.blocked.iter();
+        let Some(at) = blocked.position(|other| address(other) == receiver) else {
+            return;
+        };
+        let Some(receiver) = self.blocked.remove(at).upgrade() else {
             return;
         };
         let here = |other: &Arc<dyn Receiver<T>>| Arc::ptr_eq(other, &receiver);
@@ -115,7 +105,35 @@ impl<T: Send + 'static> PortState<T> {
     }
 }
 
-impl<T: Send + 'static> Retry<T> {
+impl<T: Send + 'static> PortCore<T> {
+    /// Room has come for a receiver that was blocked.
+    pub(super) fn serve_blocked(&self, receiver: usize, room: ClaimedRoom) {
+        let mut deferred = Deferred::with_room(Some(room));
+        self.locked(|state| state.offer_again(receiver, &mut deferred));
+        deferred.carry_out();
+    }
+}
+
+impl Retry {
+    /// Lines up once the port is unlocked.
+    fn begin(
+        port: Weak<dyn AnyPort>,
+        receiver: usize,
+        (queue, line): (QueueHandle, RoomLine),
+        deferred: &mut Deferred,
+    ) {
+        deferred.call(move || {
+            let wait = Mutex::new(Some(line.wait().listed(None)));
+            Arc::new(Retry {
+                port,
+                receiver,
+                queue,
+                wait,
+            })
+            .look();
+        });
+    }
+
     /// Looks whether room has been granted.
     fn look(self: &Arc<Self>) {
         let waker = Waker::from(Arc::clone(self));
@@ -133,21 +151,18 @@ impl<T: Send + 'static> Retry<T> {
         if let Ok(room) = granted {
             let retry = Arc::clone(self);
             let serve = Task::new(move || retry.serve(room));
-            self.blocked.queue.readmit(serve);
+            self.queue.readmit(serve);
         }
     }
 
     fn serve(&self, room: ClaimedRoom) {
-        let Some(port) = self.port.upgrade() else {
-            return;
-        };
-        let mut deferred = Deferred::with_room(Some(room));
-        port.locked(|state| state.offer_again(&self.blocked, &mut deferred));
-        deferred.carry_out();
+        if let Some(port) = self.port.upgrade() {
+            port.serve_blocked(self.receiver, room);
+        }
     }
 }
 
-impl<T: Send + 'static> Wake for Retry<T> {
+impl Wake for Retry {
     fn wake(self: Arc<Self>) {
         self.look();
     }

@@ -175,7 +175,7 @@ impl<T: Send + 'static> Bound<T> {
     }
 
     /// Gives an item up, once the port is unlocked.
-    fn drop_item(&mut self, parcel: ItemBox<T>, deferred: &mut Deferred) {
+    pub(super) fn drop_item(&mut self, parcel: ItemBox<T>, deferred: &mut Deferred) {
         self.dropped += 1;
         match &self.overflow_port {
             Some(port) => deferred.give_up(address(parcel, Arc::clone(port.core()) as _)),
@@ -213,7 +213,7 @@ impl<T: Send + 'static> PortState<T> {
         parcel: ItemBox<T>,
         deferred: &mut Deferred,
     ) -> Result<(), Refusal<T>> {
-        let items = self.items.nodes(self.stamps.last());
+        let items = self.items.nodes(self.stamps.last(), self.by_type);
         let Some(bound) = &mut self.bound else {
             items.push_back(parcel);
             return Ok(());
@@ -221,12 +221,12 @@ impl<T: Send + 'static> PortState<T> {
         let is_full = items.len() >= bound.capacity || !bound.posters.is_empty();
         match bound.overflow {
             _ if !is_full => items.push_back(parcel),
-            Overflow::DropNewest => bound.drop_item(parcel, deferred),
+            Overflow::DropNewest => (self.by_type.drop_item)(bound, parcel, deferred),
             Overflow::DropOldest => {
                 let oldest = items.pop_front();
                 oldest
                     .into_iter()
-                    .for_each(|oldest| bound.drop_item(oldest, deferred));
+                    .for_each(|oldest| (self.by_type.drop_item)(bound, oldest, deferred));
                 items.push_back(parcel);
             }
             Overflow::Reject | Overflow::Wait => {

@@ -125,7 +125,7 @@ impl<T: Send + 'static> PortState<T> {
             if receiver.needs() <= left {
                 at += 1;
             } else if let Some(receiver) = self.receivers.remove(at) {
-                deferred.call(move || receiver.ended());
+                (self.by_type.tell_ended)(receiver, deferred);
             }
         }
     }

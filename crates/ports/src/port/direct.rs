@@ -2,6 +2,8 @@
 //! those of a receiver of several wait for each other.
 
 use super::PortCore;
+use super::any::ByType;
+use super::pile::ENOUGH;
 use super::state::{PortState, Refusal};
 use crate::PostError;
 use crate::deferred::Deferred;
@@ -11,6 +13,7 @@ use crate::port_items::End;
 use crate::receiver::Offer;
 use crate::stamps::ItemEntry;
 use motet_dispatch::{BoxList, Causalities, Task, announce, take_handle};
+use motet_sync::TryMutexGuard;
 use motet_sync::atomic::Ordering;
 use std::mem::{self, ManuallyDrop};
 
@@ -31,7 +34,7 @@ type Sent = Result<bool, (QueueHandle, Task)>;
 impl<T: Send + 'static> PortCore<T> {
     /// Posts an item to a port whose items have nodes.
     #[inline]
-    pub(super) fn post(&self, item: T) -> Result<(), PostError<T>> {
+    pub(super) fn post_node(&self, item: T) -> Result<(), PostError<T>> {
         let mut parcel = self.parcel(item);
         let mut state = self.state();
         let inside = &mut *state;
@@ -50,6 +53,22 @@ impl<T: Send + 'static> PortCore<T> {
             tell(sent);
             return Ok(());
         }
+        if inside.asks_nobody() {
+            inside.keep_posted(parcel);
+            return Ok(());
+        }
+        let placed = self.post_offered(state, parcel);
+        placed.map_err(Refusal::into_error)
+    }
+
+    /// Posts an item that is not delivered directly. Apart: it is the same code for many types.
+    #[inline(never)]
+    fn post_offered<'a>(
+        &'a self,
+        mut state: TryMutexGuard<'a, PortState<T>>,
+        mut parcel: ItemBox<T>,
+    ) -> Result<(), Refusal<T>> {
+        let inside = &mut *state;
         let (mut domain, mut deferred) = (None, Deferred::default());
         if inside.joined {
             let Some(left) = inside.place_at_once(parcel, &mut deferred) else {
@@ -77,7 +96,7 @@ impl<T: Send + 'static> PortCore<T> {
             // Nearly always: what drops it has not to look again.
             let _nothing = ManuallyDrop::new(deferred);
         }
-        placed.map_err(Refusal::into_error)
+        placed
     }
 
     /// Posts an item to a port whose items may wait without nodes: on a pile, or in a row.
@@ -90,18 +109,14 @@ impl<T: Send + 'static> PortCore<T> {
         let mut state = self.state();
         let inside = &mut *state;
         if let Some(DirectDelivery {
-            way: DeliveryMode::Rows(to, count),
+            way: DeliveryMode::Rows(_, count),
             queue,
         }) = &inside.direct
         {
             let fits = |row: &&mut Vec<T>| row.len() + 1 < *count || queue.is_free();
             let row = inside.items.row().filter(fits);
             let Some(row) = row.filter(|_| causalities.is_empty()) else {
-                let mut deferred = Deferred::default();
-                let parcel = parcel_under(causalities, item);
-                let placed = inside.place(parcel, ItemEntry::Posted, &mut deferred);
-                drop(state);
-                deferred.carry_out();
+                let placed = self.post_offered(state, parcel_under(causalities, item));
                 return placed.map_err(Refusal::into_error);
             };
             if row.capacity() == 0 {
@@ -109,10 +124,9 @@ impl<T: Send + 'static> PortCore<T> {
             }
             row.push(item);
             inside.stamps.give();
-            if row.len() == *count {
-                let items = mem::take(row);
-                let last = inside.stamps.last();
-                let sent = send(queue, take_handle(to).task(ItemRow { items, last }));
+            if row.len() == *count
+                && let Some(sent) = inside.send_row()
+            {
                 drop(state);
                 tell(sent);
             }
@@ -124,7 +138,7 @@ impl<T: Send + 'static> PortCore<T> {
         // Under the lock, as where it is set.
         self.bare.store(false, Ordering::Relaxed);
         drop(state);
-        self.post(item)
+        self.post_node(item)
     }
 }
 
@@ -142,7 +156,7 @@ impl<T: Send + 'static> PortState<T> {
         }
         let mut receivers = self.receivers.iter();
         if let Some(first) = receivers.find(|receiver| !receiver.wants_nothing_yet()) {
-            let items = self.items.nodes(self.stamps.last());
+            let items = self.items.nodes(self.stamps.last(), self.by_type);
             if !items.is_empty() {
                 return Some(parcel);
             }
@@ -161,6 +175,24 @@ impl<T: Send + 'static> PortState<T> {
         None
     }
 
+    /// Sends the row to the one receiver: it is full. Apart, as [`PortCore::post_offered`].
+    #[inline(never)]
+    fn send_row(&mut self) -> Option<Sent> {
+        let Items::Row(row) = &mut self.items else {
+            return None;
+        };
+        let Some(DirectDelivery {
+            way: DeliveryMode::Rows(to, _),
+            queue,
+        }) = &self.direct
+        else {
+            return None;
+        };
+        let items = mem::take(row);
+        let last = self.stamps.last();
+        Some(send(queue, take_handle(to).task(ItemRow { items, last })))
+    }
+
     /// Whether an item that is posted would wait, whatever the receivers are asked.
     #[inline]
     fn is_wanted_by_nobody_yet(&self) -> bool {
@@ -168,10 +200,20 @@ impl<T: Send + 'static> PortState<T> {
         receivers.all(|receiver| receiver.wants_nothing_yet())
     }
 
+    /// Whether an item that is posted waits in a node, and nobody is to be asked. (A port without
+    /// a bound is open.)
+    #[inline]
+    fn asks_nobody(&self) -> bool {
+        self.receivers.is_empty()
+            && self.bound.is_none()
+            && self.items.len() < ENOUGH
+            && self.pile.is_none()
+    }
+
     /// Keeps a posted item, in a node.
     #[inline]
     fn keep_posted(&mut self, mut parcel: ItemBox<T>) {
-        let items = self.items.nodes(self.stamps.last());
+        let items = self.items.nodes(self.stamps.last(), self.by_type);
         self.stamps.stamp(&mut parcel.stamp, ItemEntry::Posted);
         items.push_back(parcel);
     }
@@ -203,7 +245,7 @@ impl<T: Send + 'static> PortState<T> {
         }) = &self.direct
             && let Some(port) = self.this.upgrade()
         {
-            port.bare.store(true, Ordering::Relaxed);
+            port.set_bare();
         }
     }
 }
@@ -211,9 +253,13 @@ impl<T: Send + 'static> PortState<T> {
 impl<T: Send + 'static> Items<T> {
     /// The items in nodes; `last` is the stamp of the youngest.
     #[inline]
-    pub(super) fn nodes(&mut self, last: i64) -> &mut BoxList<ItemDelivery<T>> {
+    pub(super) fn nodes(
+        &mut self,
+        last: i64,
+        by_type: &ByType<T>,
+    ) -> &mut BoxList<ItemDelivery<T>> {
         if let Items::Row(_) = self {
-            self.make_nodes(last);
+            (by_type.make_nodes)(self, last);
         }
         match self {
             Items::Nodes(nodes) => nodes,
@@ -222,8 +268,7 @@ impl<T: Send + 'static> Items<T> {
     }
 
     #[cold]
-    #[inline(never)]
-    fn make_nodes(&mut self, last: i64) {
+    pub(super) fn make_nodes(&mut self, last: i64) {
         let before = mem::replace(self, Items::Nodes(BoxList::new()));
         if let (Items::Row(items), Items::Nodes(nodes)) = (before, self) {
             let row = ItemRow { items, last };

@@ -13,7 +13,7 @@ impl<T: Send + 'static> PortCore<T> {
     /// Items may lie on a pile from now on, unless a join connects the port. The caller has the
     /// lock.
     #[cold]
-    fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
+    pub(super) fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
         if self.has_domain() {
             return None;
         }
@@ -43,7 +43,6 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// Keeps a posted item behind many others: on the pile, if there may be one.
-    #[inline(never)]
     pub(super) fn keep_on_pile(&mut self, parcel: ItemBox<T>) {
         if self.pile.is_none() {
             self.begin_pile();

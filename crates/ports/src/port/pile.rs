@@ -63,7 +63,7 @@ pub(super) struct Pile<T> {
 
 /// The oldest items of a pile. Alone in its cache lines, which are those of who takes.
 #[repr(align(64))]
-pub(super) struct Front<T> {
+pub(crate) struct Front<T> {
     /// Whether something may be in it: a hint.
     holds: AtomicBool,
     head: Mutex<Head<T>>,
@@ -103,17 +103,7 @@ impl<T: Send + 'static> Pile<T> {
         head.open = true;
         // Relaxed: who misses it finds the item under the port's lock.
         self.front.holds.store(true, Ordering::Relaxed);
-        head.pop().or_else(|| {
-            mem::swap(&mut head.rows, &mut self.rows);
-            let last = if head.rows.is_empty() {
-                &mut head.first
-            } else {
-                head.rows.push_back(ItemRow::new());
-                head.rows.back_mut()?
-            };
-            mem::swap(last, &mut self.back);
-            head.pop()
-        })
+        head.pop_behind(&mut self.rows, &mut self.back)
     }
 
     /// Something older comes into a node.
@@ -122,20 +112,18 @@ impl<T: Send + 'static> Pile<T> {
     }
 
     /// Makes nodes for all and puts them behind `items`. The last gets the stamp `last`.
-    pub(super) fn into_nodes(self, items: &mut BoxList<ItemDelivery<T>>, last: i64) {
-        let (first, rows) = {
-            let mut head = self.front.head.lock();
-            // What is older gets nodes first: from now on nobody takes from the front.
-            head.open = false;
-            let first = mem::replace(&mut head.first, ItemRow::none());
-            (first, mem::take(&mut head.rows))
-        };
-        let mut stamp = last - (count(&first, &rows) + count(&self.back, &self.rows)) as i64;
-        first.into_nodes(items, &mut stamp);
-        for row in rows.into_iter().chain(self.rows) {
-            row.into_nodes(items, &mut stamp);
+    pub(super) fn make_nodes(&mut self, items: &mut BoxList<ItemDelivery<T>>, last: i64) {
+        let mut head = self.front.head.lock();
+        // What is older gets nodes first: from now on nobody takes from the front.
+        head.open = false;
+        let all = count(&head.first, &head.rows) + count(&self.back, &self.rows);
+        let mut stamp = last - all as i64;
+        while let Some((item, causalities)) = head.pop_behind(&mut self.rows, &mut self.back) {
+            let mut parcel = parcel_under(causalities, item);
+            stamp += 1;
+            parcel.stamp = stamp;
+            items.push_back(parcel);
         }
-        self.back.into_nodes(items, &mut stamp);
     }
 
     #[cold]
@@ -179,6 +167,25 @@ impl<T: Send + 'static> Head<T> {
             self.next_row();
         }
         self.first.pop()
+    }
+
+    /// Takes the oldest. A front that is empty gets the other rows, of which `back` is the last.
+    fn pop_behind(
+        &mut self,
+        rows: &mut VecDeque<ItemRow<T>>,
+        back: &mut ItemRow<T>,
+    ) -> Option<Bare<T>> {
+        self.pop().or_else(|| {
+            mem::swap(&mut self.rows, rows);
+            let last = if self.rows.is_empty() {
+                &mut self.first
+            } else {
+                self.rows.push_back(ItemRow::new());
+                self.rows.back_mut()?
+            };
+            mem::swap(last, back);
+            self.pop()
+        })
     }
 
     #[cold]
@@ -231,19 +238,6 @@ impl<T> ItemRow<T> {
         let item = self.items.pop_front()?;
         let causalities = self.causalities.pop_front();
         Some((item, causalities.unwrap_or_else(Causalities::none)))
-    }
-}
-
-impl<T: Send + 'static> ItemRow<T> {
-    /// Makes nodes for its items, with the stamps that follow.
-    #[inline(never)]
-    fn into_nodes(mut self, items: &mut BoxList<ItemDelivery<T>>, stamp: &mut i64) {
-        while let Some((item, causalities)) = self.pop() {
-            let mut parcel = parcel_under(causalities, item);
-            *stamp += 1;
-            parcel.stamp = *stamp;
-            items.push_back(parcel);
-        }
     }
 }
 

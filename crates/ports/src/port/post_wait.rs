@@ -1,7 +1,7 @@
 //! Posting that waits for room: in the port, or in the queue of the receiver that wants the item.
 
 use super::state::{PortState, Refusal};
-use super::{Port, PortCore, label};
+use super::{Port, PortCore, PortOf, label};
 use crate::deferred::Deferred;
 use crate::delivery::{ItemBox, ItemDelivery, item_of};
 use crate::stamps::ItemEntry;
@@ -37,7 +37,7 @@ enum Stage<T: Send + 'static> {
 
 /// Someone in the line of a full port.
 pub(super) struct Poster<T: Send + 'static> {
-    port: Weak<PortCore<T>>,
+    port: Weak<dyn PortOf<T>>,
     slot: Mutex<WaitingItem<T>>,
 }
 

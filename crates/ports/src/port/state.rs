@@ -1,6 +1,6 @@
 //! What a port holds, and what happens to it under the port's lock.
 
-use super::PortCore;
+use super::any::{ByType, PortOf};
 use super::blocked_receiver::BlockedReceiver;
 use super::bound::Bound;
 use super::counters::TurnedAway;
@@ -32,8 +32,9 @@ pub(crate) struct PortState<T: Send + 'static> {
     /// There while items lie on it.
     pub(super) pile: Option<Box<Pile<T>>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
-    pub(super) blocked: Vec<BlockedReceiver<T>>,
-    pub(super) this: Weak<PortCore<T>>,
+    pub(super) blocked: Vec<Weak<dyn Receiver<T>>>,
+    pub(super) this: Weak<dyn PortOf<T>>,
+    pub(super) by_type: &'static ByType<T>,
     /// The port has a domain.
     pub(super) joined: bool,
     pub(super) turned_away: TurnedAway,
@@ -48,7 +49,7 @@ pub(super) struct Refusal<T: Send + 'static> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    pub(super) fn new(bound: Option<Box<Bound<T>>>, this: &Weak<PortCore<T>>) -> Self {
+    pub(super) fn new(bound: Option<Box<Bound<T>>>, this: Weak<dyn PortOf<T>>) -> Self {
         PortState {
             items: Items::Nodes(BoxList::new()),
             direct: None,
@@ -57,7 +58,8 @@ impl<T: Send + 'static> PortState<T> {
             receivers: VecDeque::new(),
             blocked: Vec::new(),
             bound,
-            this: Weak::clone(this),
+            this,
+            by_type: ByType::TABLE,
             stamps: Stamps::default(),
             turned_away: TurnedAway::default(),
         }
@@ -65,7 +67,7 @@ impl<T: Send + 'static> PortState<T> {
 
     /// The state of the same port with nothing in it.
     pub(super) fn emptied(&self) -> Self {
-        PortState::new(None, &self.this)
+        PortState::new(None, Weak::clone(&self.this))
     }
 
     /// Whether nothing is in it that could have a destructor.
@@ -140,7 +142,7 @@ impl<T: Send + 'static> PortState<T> {
         deferred: &mut Deferred,
     ) -> Result<Option<ItemBox<T>>, Refusal<T>> {
         // First: by the last stamp those in a row get theirs.
-        let items = self.items.nodes(self.stamps.last());
+        let items = self.items.nodes(self.stamps.last(), self.by_type);
         let end = self.stamps.stamp(&mut parcel.stamp, entry);
         if self.receivers.is_empty() {
             return Ok(Some(parcel));
@@ -191,7 +193,7 @@ impl<T: Send + 'static> PortState<T> {
     pub(super) fn insert(&mut self, parcel: ItemBox<T>, entry: ItemEntry) {
         match entry {
             ItemEntry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => {
-                self.keep_on_pile(parcel)
+                (self.by_type.keep_on_pile)(self, parcel);
             }
             ItemEntry::Posted => self.nodes().push_back(parcel),
             ItemEntry::First => self.older_items().push_front(parcel),
@@ -246,7 +248,12 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// Takes one registration of a receiver out; it is known by its address.
+    #[inline]
     pub(crate) fn remove<R: ?Sized>(&mut self, receiver: &R) -> Option<Arc<dyn Receiver<T>>> {
+        self.remove_at(std::ptr::from_ref(receiver).cast())
+    }
+
+    pub(super) fn remove_at(&mut self, receiver: *const ()) -> Option<Arc<dyn Receiver<T>>> {
         let at = self
             .receivers
             .iter()
@@ -309,21 +316,22 @@ impl<T: Send + 'static> PortState<T> {
     /// The items that do not lie on the pile.
     #[inline]
     pub(super) fn nodes(&mut self) -> &mut BoxList<ItemDelivery<T>> {
-        self.items.nodes(self.stamps.last())
+        self.items.nodes(self.stamps.last(), self.by_type)
     }
 
     /// Gives nodes to all items.
     #[inline]
     pub(super) fn unpile(&mut self) {
         if self.pile.is_some() {
-            self.unpile_all();
+            (self.by_type.unpile_all)(self);
         }
     }
 
     #[cold]
-    fn unpile_all(&mut self) {
-        if let Some(pile) = self.pile.take() {
-            pile.into_nodes(self.items.nodes(0), self.stamps.last());
+    pub(super) fn unpile_all(&mut self) {
+        if let Some(mut pile) = self.pile.take() {
+            let last = self.stamps.last();
+            pile.make_nodes(self.items.nodes(0, self.by_type), last);
         }
     }
 }

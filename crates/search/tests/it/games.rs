@@ -4,6 +4,9 @@ use crate::ends::Fragile;
 use crate::{RANKS, on};
 use motet_search::{Game, Limits, Search, SearchError, SearchFault, Tree};
 
+/// Moves of a line that is longer than any stack has room for.
+const LONG: u32 = 200_000;
+
 impl Game for Fragile {
     fn leaf(&self, node: &Vec<u32>, _: u32) -> Option<i32> {
         (node.len() == 3).then_some(0)
@@ -92,5 +95,50 @@ fn sem_g202_a_position_that_is_too_deep_is_told() {
         assert_eq!(played(2, true), Some((vec![0, 0], 2)));
         assert_eq!(played(3, false), None);
         assert_eq!(played(2, false), Some((vec![1, 0], 2)));
+    }
+}
+
+/// A game in which the first move ends it, and behind the other each position has one move.
+struct LongLine;
+
+/// The position behind the first move.
+const OVER: u32 = u32::MAX;
+
+impl Tree for LongLine {
+    type Node = u32;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn children(&self, node: &u32, out: &mut Vec<u32>) {
+        out.extend((*node == 0).then_some(OVER));
+        out.push(node + 1);
+    }
+}
+
+impl Game for LongLine {
+    fn leaf(&self, node: &u32, depth: u32) -> Option<i32> {
+        match (*node, depth) {
+            (OVER, _) => Some(0),
+            (_, 0) => Some(1),
+            _ => None,
+        }
+    }
+
+    fn key(&self, node: &u32) -> u64 {
+        u64::from(*node)
+    }
+}
+
+#[test]
+fn sem_g200_a_line_of_any_length_has_its_value() {
+    for ranks in RANKS {
+        let won = on(ranks, async |comm| {
+            let played = Search::default().play(&comm, &LongLine, LONG).await?;
+            Ok(played.result.map(|play| (play.value, play.child)))
+        });
+        // Who begins is to move again at the end of the line, and has won there.
+        assert_eq!(won, Some((1, Some(1))));
     }
 }

@@ -6,7 +6,7 @@ use super::telling::Telling;
 use crate::context::CallContext;
 use crate::latency::{ONE_IN, is_measured};
 use crate::options::{Options, RequestEnvelope};
-use crate::service::{AtOnce, ContractOf, Figures, StateOf, admit};
+use crate::service::{AtOnce, ContractOf, Figures, StateOf};
 use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot, Verb};
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
         };
         let clock = common.shared.deadlines.clock();
         let (begun, calls) = match self.sampled(before) {
-            None if self.slot.direct.is_unknown(operation) => (Some(clock.now()), 1),
+            None if common.lengths.is_unknown(operation) => (Some(clock.now()), 1),
             sampled => (sampled, ONE_IN),
         };
         let cx = Cx::new(common, RequestEnvelope::new(options, context, clock, None));
@@ -65,10 +65,10 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
         };
         let result = ended.map_err(|failed| match failed {
             Failed::Fault(fault) => fault,
-            Failed::Panic(panicked) => self.panic_fault(&panicked),
+            Failed::Panic(panicked) => self.slot.common.panic_fault(&panicked),
         });
         if let Some(begun) = begun {
-            self.has_run(operation, begun, None, calls);
+            self.slot.common.has_run(operation, begun, None, calls);
         }
         if let Ok(outcome) = &result
             && ContractOf::<S>::fault(outcome).is_some()
@@ -96,13 +96,15 @@ impl<S: Service> Served<S> {
     ) -> Result<Snapshot<StateOf<S>>, Fault> {
         let common = &self.slot.common;
         self.admit_at_once(Verb::Get, Group::Concurrent, options, context)?;
-        self.has_version(options.if_version)?;
+        self.slot.common.has_version(options.if_version)?;
         // The state is read under the lock: that is quicker than to share the service.
         let cell = self.cell.lock();
         let service = cell.as_ref().ok_or_else(|| common.absence())?;
         let begun = self.sampled(Figures::count(&common.figures.calls));
         let snapshot = self.snapshot(service);
-        self.took(ContractOf::<S>::OPERATIONS.len(), begun, ONE_IN);
+        self.slot
+            .common
+            .took(ContractOf::<S>::OPERATIONS.len(), begun, ONE_IN);
         Ok(snapshot)
     }
 
@@ -117,7 +119,9 @@ impl<S: Service> Served<S> {
         cx: &Cx,
         request: <ContractOf<S> as Contract>::Request,
     ) -> Result<<ContractOf<S> as Contract>::Outcome, Failed> {
-        self.has_version(cx.envelope.if_version())
+        self.slot
+            .common
+            .has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
         let Some(service) = self.cell.lock().clone() else {
             return Err(Failed::Fault(self.slot.common.absence()));
@@ -134,10 +138,12 @@ impl<S: Service> Served<S> {
         options: &Options,
         context: Option<&CallContext>,
     ) -> Result<(), Fault> {
-        admit(&self.slot, verb, group, options, context, true)?;
+        self.slot
+            .common
+            .admit(verb, group, options, context, true)?;
         // What it has said itself has just begun.
         match context.and_then(|context| context.deadline) {
-            Some(inherited) => self.in_time(Some(inherited)).map(drop),
+            Some(inherited) => self.slot.common.in_time(Some(inherited)).map(drop),
             None => Ok(()),
         }
     }

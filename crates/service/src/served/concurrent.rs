@@ -3,10 +3,10 @@
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::options::RequestEnvelope;
-use crate::report::{Level, Traced};
-use crate::service::{ContractOf, StateOf};
+use crate::report::Traced;
+use crate::service::{ContractOf, OwnThreads, StateOf};
 use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
-use crate::{Contract, Cx, Fault, Operation};
+use crate::{Contract, Cx, Fault, Group};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -25,7 +25,9 @@ impl<S: Service> Served<S> {
         match item.what {
             OperationBody::Get(to) => {
                 let snapshot = self.snapshot(&service);
-                self.took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
+                self.slot
+                    .common
+                    .took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
                 if let Some(trace) = item.envelope.trace() {
                     let answer = Ok(serde_json::json!({ "version": snapshot.version }));
                     let traced = Traced {
@@ -55,7 +57,7 @@ impl<S: Service> Served<S> {
                 let cx = Cx::new(common, item.envelope);
                 let body = self.capture_of(&cx.envelope, &request);
                 let ended = self.query_now(&service, &cx, request);
-                self.has_run(operation, begun, posted, 1);
+                self.slot.common.has_run(operation, begun, posted, 1);
                 match ended {
                     Ok(outcome) => self.answer(&cx, outcome, reply, body),
                     Err(panicked) => self.panicked(panicked, reply, body),
@@ -66,9 +68,21 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item whose handler may wait.
-    pub(super) async fn concurrent_async(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
-        let service = match self.begin_concurrent(&mut item) {
-            Ok((_, service)) => service,
+    pub(super) async fn waiting(
+        self: Arc<Self>,
+        mut item: OperationItem<ContractOf<S>>,
+        group: Group,
+    ) {
+        let begun = match group {
+            Group::Exclusive => return self.exclusive_async(item).await,
+            Group::Independent => self.begin_independent(&mut item).map(|own| (None, own)),
+            _ => {
+                let begun = self.begin_concurrent(&mut item);
+                begun.map(|(_, service)| (Some(service), None))
+            }
+        };
+        let (service, _threads) = match begun {
+            Ok(begun) => begun,
             Err(fault) => return self.refuse(item, fault),
         };
         let (place, posted) = (item.what.place(), item.envelope.posted);
@@ -76,12 +90,18 @@ impl<S: Service> Served<S> {
             OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
                 let body = self.capture_of(&cx.envelope, &request);
-                let handler = ContractOf::<S>::concurrent(&service, &cx, request);
-                self.finish(&cx, true, handler, reply, body).await;
+                let handler = async {
+                    match &service {
+                        Some(service) => ContractOf::<S>::concurrent(service, &cx, request).await,
+                        None => ContractOf::<S>::independent(&cx, request).await,
+                    }
+                };
+                self.finish(&cx, service.is_some(), handler, reply, body)
+                    .await;
             }
             other => misplaced(other),
         }
-        place.inspect(|place| self.took(*place, posted, 1));
+        place.inspect(|place| self.slot.common.took(*place, posted, 1));
     }
 
     /// What comes before a concurrent handler: when it begins, and the service.
@@ -91,8 +111,8 @@ impl<S: Service> Served<S> {
     ) -> Result<(Instant, Arc<S>), Fault> {
         let common = &self.slot.common;
         item.room.leave();
-        let begun = self.in_time(item.envelope.deadline)?;
-        self.has_version(item.envelope.if_version())?;
+        let begun = self.slot.common.in_time(item.envelope.deadline)?;
+        self.slot.common.has_version(item.envelope.if_version())?;
         let service = self.cell.lock().clone();
         let service = service.ok_or_else(|| common.absence())?;
         Figures::count(&common.figures.calls);
@@ -118,31 +138,6 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// How long a handler has run that does not wait, and how long its call has taken; it stands
-    /// for so many `calls`.
-    pub(super) fn has_run(
-        &self,
-        operation: &Operation,
-        begun: Instant,
-        posted: Option<Instant>,
-        calls: u64,
-    ) {
-        let now = self.slot.common.shared.deadlines.clock().now();
-        let span = |from| now.saturating_duration_since(from);
-        self.slot.direct.ran(operation, span(begun));
-        let whole = span(posted.unwrap_or(begun));
-        self.slot.latencies.note(operation.number, whole, calls);
-    }
-
-    /// Calls of an operation, so many, have taken the time since then.
-    pub(super) fn took(&self, place: usize, since: Option<Instant>, calls: u64) {
-        if let Some(since) = since {
-            let now = self.slot.common.shared.deadlines.clock().now();
-            let span = now.saturating_duration_since(since);
-            self.slot.latencies.note(place, span, calls);
-        }
-    }
-
     fn subscribe(&self, service: &S, entering: Entering<ContractOf<S>>) {
         let common = &self.slot.common;
         let now = common.shared.deadlines.clock().now();
@@ -164,28 +159,18 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// Handles an item of the independent port.
-    pub(super) async fn independent(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+    /// What comes before an independent handler: what keeps the threads of the service.
+    fn begin_independent(
+        &self,
+        item: &mut OperationItem<ContractOf<S>>,
+    ) -> Result<Option<Arc<OwnThreads>>, Fault> {
+        let common = &self.slot.common;
         item.room.leave();
-        let fits = self
-            .in_time(item.envelope.deadline)
-            .and_then(|_| self.has_version(item.envelope.if_version()));
-        let _threads = match fits.and_then(|()| self.slot.common.keep_threads()) {
-            Ok(threads) => threads,
-            Err(fault) => return self.refuse(item, fault),
-        };
-        Figures::count(&self.slot.common.figures.calls);
-        let (place, posted) = (item.what.place(), item.envelope.posted);
-        match item.what {
-            OperationBody::Request(request, reply) => {
-                let cx = Cx::new(&self.slot.common, item.envelope);
-                let body = self.capture_of(&cx.envelope, &request);
-                let handler = ContractOf::<S>::independent(&cx, request);
-                self.finish(&cx, false, handler, reply, body).await;
-            }
-            other => misplaced(other),
-        }
-        place.inspect(|place| self.took(*place, posted, 1));
+        common.in_time(item.envelope.deadline)?;
+        common.has_version(item.envelope.if_version())?;
+        let threads = common.keep_threads()?;
+        Figures::count(&common.figures.calls);
+        Ok(threads)
     }
 
     /// Runs a handler until its deadline at most, and answers.
@@ -199,17 +184,15 @@ impl<S: Service> Served<S> {
     ) {
         let common = &self.slot.common;
         let running = cx.context(holds).run(handler);
-        let ended = match reply.is_some() {
-            true => common.shared.deadlines.before(cx.deadline(), running).await,
-            // Nobody waits: it has all the time it wants.
-            false => Ok(running.await),
-        };
+        // Where nobody waits it has all the time it wants.
+        let until = reply.is_some().then(|| cx.deadline());
+        let ended = common.shared.deadlines.before(until, running).await;
         match (ended, reply) {
             (Ok(Ok(outcome)), reply) => self.answer(cx, outcome, reply, captured),
             (Ok(Err(panicked)), reply) => self.panicked(panicked, reply, captured),
             (Err(_), Some(reply)) => {
                 let fault = crate::service::timeout(&common.path);
-                self.keep_fault(captured, &fault);
+                self.slot.common.keep_fault(captured, &fault);
                 ContractOf::<S>::refuse(reply, fault);
             }
             (Err(_), None) => {}
@@ -257,28 +240,11 @@ impl<S: Service> Served<S> {
     /// Refuses what does not begin; a request that is captured is kept.
     pub(super) fn refuse(&self, item: OperationItem<ContractOf<S>>, fault: Fault) {
         if let OperationBody::Request(request, _) = &item.what {
-            self.keep_fault(self.capture_of(&item.envelope, request), &fault);
+            self.slot
+                .common
+                .keep_fault(self.capture_of(&item.envelope, request), &fault);
         }
         item.what.refuse(fault);
-    }
-
-    /// Keeps the answer to a request that is captured.
-    pub(super) fn keep_answer(
-        &self,
-        captured: Option<Traced>,
-        answer: &Result<serde_json::Value, Fault>,
-    ) {
-        let common = &self.slot.common;
-        if let Some(traced) = captured {
-            common.shared.captured(&common.path, traced, answer);
-        }
-    }
-
-    /// Keeps the fault of a request that is captured.
-    fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
-        if captured.is_some() {
-            self.keep_answer(captured, &Err(fault.clone()));
-        }
     }
 
     /// A handler has panicked: its caller is told; without one, the causality of the poster is.
@@ -288,26 +254,11 @@ impl<S: Service> Served<S> {
         reply: Option<<ContractOf<S> as Contract>::Reply>,
         captured: Option<Traced>,
     ) {
-        let fault = self.panic_fault(&panicked);
-        self.keep_fault(captured, &fault);
+        let fault = self.slot.common.panic_fault(&panicked);
+        self.slot.common.keep_fault(captured, &fault);
         match reply {
             Some(reply) => ContractOf::<S>::refuse(reply, fault),
             None => resume_unwind(panicked.0),
         }
-    }
-
-    /// Counts and logs a panic, as a fault for the caller.
-    pub(super) fn panic_fault(&self, panicked: &Panicked) -> Fault {
-        self.panic_fault_of("handler", panicked)
-    }
-
-    /// As [`Served::panic_fault`], of `what`.
-    pub(super) fn panic_fault_of(&self, what: &str, panicked: &Panicked) -> Fault {
-        let common = &self.slot.common;
-        Figures::count(&common.figures.panics);
-        let reason = format!("the {what} panicked: {}", panicked.message());
-        let shared = &common.shared;
-        shared.log(Level::Error, "panic", &common.path, &reason);
-        Fault::failed(reason).of_service(&common.path)
     }
 }

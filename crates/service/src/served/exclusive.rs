@@ -1,30 +1,20 @@
 //! Handlers that change the state: `&mut self`, alone.
 
+use super::records::{Keyed, Looked};
+use super::restart::TakenService;
+use super::steps::ServedSteps;
 use super::telling::Telling;
+use super::uniform::{Allowed, UniformChange, change_uniform, commit, is_stored_each_time};
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
-use crate::keys::{KeyLookup, KeyedAnswers};
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
 use crate::service::{ContractOf, Figures, OperationBody, OperationItem, StateOf};
-use crate::{Contract, Cx, Fault, FaultCode, Serves, Service};
+use crate::{Contract, Cx, Fault, Serves, Service};
 use motet_dispatch::spawn;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-
-/// The request of a keyed operation.
-pub(super) struct Keyed {
-    name: String,
-    body: Value,
-}
-
-/// What is known of the key of a request.
-pub(super) enum Looked {
-    Unkeyed,
-    New(Keyed),
-    Answered(Result<Value, Fault>),
-}
 
 /// What is kept of the time before an exclusive handler.
 struct Before<C: Contract> {
@@ -78,7 +68,7 @@ impl<S: Service> Served<S> {
 
     fn exclusive(self: &Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
         item.room.leave();
-        let begun = match self.in_time(item.envelope.deadline) {
+        let begun = match self.slot.common.in_time(item.envelope.deadline) {
             Ok(begun) => begun,
             Err(fault) => return self.refuse(item, fault),
         };
@@ -96,7 +86,9 @@ impl<S: Service> Served<S> {
         };
         let ended = self.change_now(&cx, request, keyed);
         if !matches!(ended, Ok((_, Some(_)))) {
-            self.has_run(operation, begun, cx.envelope.posted, 1);
+            self.slot
+                .common
+                .has_run(operation, begun, cx.envelope.posted, 1);
         }
         match ended {
             Ok((outcome, telling)) => {
@@ -106,7 +98,9 @@ impl<S: Service> Served<S> {
                 drop(tells);
                 if is_told {
                     // With many to tell it is not short: its caller is to have it posted.
-                    self.has_run(operation, begun, cx.envelope.posted, 1);
+                    self.slot
+                        .common
+                        .has_run(operation, begun, cx.envelope.posted, 1);
                 }
             }
             Err(Failed::Fault(fault)) => self.give(reply, Err(fault), captured),
@@ -115,12 +109,14 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item whose handler may wait, for itself or for a commit.
-    pub(super) async fn exclusive_async(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+    pub(super) async fn exclusive_async(self: &Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
         item.room.leave();
         let fits = self
+            .slot
+            .common
             .in_time(item.envelope.deadline)
             .and_then(|_| match item.what {
-                OperationBody::Save(_) => self.has_version(item.envelope.if_version()),
+                OperationBody::Save(_) => self.slot.common.has_version(item.envelope.if_version()),
                 // A key is looked up before the version, which its first request has changed.
                 _ => Ok(()),
             });
@@ -130,21 +126,25 @@ impl<S: Service> Served<S> {
         let common = &self.slot.common;
         Figures::count_alone(&common.figures.changes);
         let (place, posted) = (item.what.place(), item.envelope.posted);
-        match item.what {
+        let (change, to) = match item.what {
             OperationBody::Request(request, reply) => {
-                self.change(request, reply, item.envelope).await
+                self.change(request, reply, item.envelope).await;
+                return place.map_or((), |place| common.took(place, posted, 1));
             }
-            OperationBody::Replace(state, to) => self.replace(*state, to, &item.envelope).await,
-            OperationBody::Patch(patch, to) => self.patch(patch, to, &item.envelope).await,
-            OperationBody::Save(to) => {
-                let Some(service) = self.cell.lock().clone() else {
-                    return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
-                };
-                drop(to.post(self.commit(&service).await));
-            }
-            other => misplaced(other),
-        }
-        place.inspect(|place| self.took(*place, posted, 1));
+            OperationBody::Replace(state, to) => (UniformChange::Replace(state), to),
+            OperationBody::Patch(patch, to) => (UniformChange::Patch(patch), to),
+            OperationBody::Save(to) => (UniformChange::Save, to),
+            other => return misplaced(other),
+        };
+        let allowed = Allowed {
+            replace: ContractOf::<S>::REPLACE,
+            patch: ContractOf::<S>::PATCH,
+        };
+        let served = Arc::clone(self) as Arc<dyn ServedSteps>;
+        // In a box: few changes are of this kind, and each future has room for the largest.
+        let changing = change_uniform(served, change, to, item.envelope, allowed);
+        Box::pin(changing).await;
+        place.inspect(|place| self.slot.common.took(*place, posted, 1));
     }
 
     /// Runs the handler of a method that is not async. The caller is alone, and the service has no
@@ -155,7 +155,9 @@ impl<S: Service> Served<S> {
         request: <ContractOf<S> as Contract>::Request,
         keyed: Option<Keyed>,
     ) -> Result<Ended<S>, Failed> {
-        self.has_version(cx.envelope.if_version())
+        self.slot
+            .common
+            .has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
         let _taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
@@ -174,7 +176,7 @@ impl<S: Service> Served<S> {
         let changed = self.settle(service, &before, keyed, &outcome);
         if cx.wants_save() && !changed.failed {
             drop(shared);
-            let fault = self.no_store();
+            let fault = self.slot.common.no_store();
             self.restart(&fault);
             return Err(Failed::Fault(fault));
         }
@@ -199,7 +201,7 @@ impl<S: Service> Served<S> {
             Looked::New(keyed) => Some(keyed),
             Looked::Answered(answer) => return self.give(reply, answer, captured),
         };
-        if let Err(fault) = self.has_version(cx.envelope.if_version()) {
+        if let Err(fault) = self.slot.common.has_version(cx.envelope.if_version()) {
             return self.give(reply, Err(fault), captured);
         }
         let taken = TakenService::of(self);
@@ -222,7 +224,7 @@ impl<S: Service> Served<S> {
         };
         let changed = self.settle(service, &before, keyed, &outcome);
         if self.is_to_be_stored(&changed, &cx)
-            && let Err(fault) = self.commit(&shared).await
+            && let Err(fault) = commit(&**self, &*shared).await
         {
             // What is not stored is not served: the state is read again.
             drop(shared);
@@ -271,7 +273,9 @@ impl<S: Service> Served<S> {
         }
         let is_keyed = keyed.is_some();
         if let Some(keyed) = keyed {
-            self.keep(keyed, ContractOf::<S>::value(outcome));
+            self.slot
+                .common
+                .keep(keyed, ContractOf::<S>::value(outcome));
         }
         Changed {
             failed,
@@ -280,16 +284,10 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// Keeps the answer to a keyed request.
-    pub(super) fn keep(&self, Keyed { name, body }: Keyed, answer: Result<Value, Fault>) {
-        let now = self.slot.common.shared.deadlines.clock().now();
-        self.slot.keys.lock().keep(name, body, answer, now);
-    }
-
     /// Whether the answer waits for a commit.
     fn is_to_be_stored(&self, ended: &Changed, cx: &Cx) -> bool {
         let is_wanted = cx.wants_save() && !ended.failed;
-        is_wanted || (self.is_stored_each_time() && (ended.changed || ended.keyed))
+        is_wanted || (is_stored_each_time(self) && (ended.changed || ended.keyed))
     }
 
     /// What is known of the key of a request.
@@ -299,36 +297,8 @@ impl<S: Service> Served<S> {
         envelope: &RequestEnvelope,
     ) -> Looked {
         let operation = ContractOf::<S>::operation(request).name;
-        self.look_up_as(operation, || ContractOf::<S>::body(request), envelope)
-    }
-
-    /// As [`Served::look_up`], of a request for the operation of this name with this body.
-    pub(super) fn look_up_as(
-        &self,
-        operation: &str,
-        body: impl FnOnce() -> Result<Value, Fault>,
-        envelope: &RequestEnvelope,
-    ) -> Looked {
-        let Some(key) = envelope.key() else {
-            return Looked::Unkeyed;
-        };
-        let common = &self.slot.common;
-        let body = match body() {
-            Ok(body) => serde_json::json!([operation, body]),
-            Err(fault) => return Looked::Answered(Err(fault)),
-        };
-        let name = KeyedAnswers::name(envelope.principal.as_deref(), key);
-        let now = common.shared.deadlines.clock().now();
-        match self.slot.keys.lock().look(&name, &body, now) {
-            KeyLookup::New => Looked::New(Keyed { name, body }),
-            KeyLookup::Same(answer) => Looked::Answered(answer),
-            KeyLookup::Other => {
-                let reason =
-                    format!("the key {key:?} has been used for another request; take a new one");
-                let fault = Fault::new(FaultCode::MessageNotSupported, reason);
-                Looked::Answered(Err(fault.of_service(&common.path)))
-            }
-        }
+        let body = || ContractOf::<S>::body(request);
+        self.slot.common.look_up_as(operation, &body, envelope)
     }
 
     /// Answers, if an answer is wanted, with what no handler has just given.
@@ -338,7 +308,7 @@ impl<S: Service> Served<S> {
         answer: Result<Value, Fault>,
         captured: Option<Traced>,
     ) {
-        self.keep_answer(captured, &answer);
+        self.slot.common.keep_answer(captured, &answer);
         match (reply, answer) {
             (Some(reply), Ok(value)) => ContractOf::<S>::post_stored(reply, value),
             (Some(reply), Err(fault)) => ContractOf::<S>::refuse(reply, fault),
@@ -367,34 +337,7 @@ impl<S: Service> Served<S> {
     }
 }
 
-/// The service is out of its cell until this is dropped. When what was done with it has panicked
-/// outside of its handler, it is not put back, and is built anew.
-pub(super) struct TakenService<'a, S: Service> {
-    served: &'a Arc<Served<S>>,
-    /// A destructor that runs for the panic of another calls: that panic is none of this operation.
-    was_panicking: bool,
-}
-
-impl<'a, S: Service> TakenService<'a, S> {
-    pub(super) fn of(served: &'a Arc<Served<S>>) -> Self {
-        TakenService {
-            served,
-            was_panicking: std::thread::panicking(),
-        }
-    }
-}
-
-impl<S: Service> Drop for TakenService<'_, S> {
-    fn drop(&mut self) {
-        let has_panicked = std::thread::panicking() && !self.was_panicking;
-        if has_panicked && self.served.cell.lock().is_none() {
-            let reason = "an operation panicked outside of its handler";
-            self.served.restart(&Fault::failed(reason));
-        }
-    }
-}
-
 /// The service, to be changed.
-pub(super) fn alone<S>(shared: &mut Arc<S>) -> &mut S {
+fn alone<S>(shared: &mut Arc<S>) -> &mut S {
     Arc::get_mut(shared).expect("an exclusive handler is alone")
 }

@@ -2,6 +2,7 @@
 //! intensity).
 
 use super::Served;
+use super::steps::ServedSteps;
 use crate::lifecycle::Lifecycle;
 use crate::report::Level;
 use crate::service::Figures;
@@ -11,63 +12,67 @@ use motet_ports::timer::sleep;
 use std::sync::Arc;
 use std::time::Duration;
 
-impl<S: Service> Served<S> {
-    /// The cell is empty: the service is built anew, or has failed for good. One that was dropped
-    /// meanwhile stays so.
-    pub(super) fn restart(self: &Arc<Self>, why: &Fault) {
-        let common = &self.slot.common;
-        // What they answer for has gone with the state. Those that are stored are read again.
-        self.slot.keys.lock().clear();
-        if common.has_ended() {
-            return;
-        }
-        let now = common.shared.deadlines.clock().now();
-        let wait = self.plan.supervision.lock().next(now);
-        let Some(wait) = wait else {
-            common.shared.log(
-                Level::Error,
-                "supervision",
-                &common.path,
-                &format!("failed for good: {why}"),
-            );
-            common.set_unless_ended(Lifecycle::Failed {
-                why: why.reason().to_owned(),
-            });
-            return;
-        };
+/// The cell is empty: the service is built anew, or has failed for good. One that was dropped
+/// meanwhile stays so.
+pub(super) fn restart(served: Arc<dyn ServedSteps>, why: &Fault) {
+    let common = Arc::clone(served.common());
+    // What they answer for has gone with the state. Those that are stored are read again.
+    common.keys.lock().clear();
+    if common.has_ended() {
+        return;
+    }
+    let now = common.shared.deadlines.clock().now();
+    let wait = served.plan().supervision.lock().next(now);
+    let Some(wait) = wait else {
         common.shared.log(
-            Level::Warning,
+            Level::Error,
             "supervision",
             &common.path,
-            &format!("is built anew: {why}"),
+            &format!("failed for good: {why}"),
         );
-        if !common.set_unless_ended(Lifecycle::Restarting) {
+        common.set_unless_ended(Lifecycle::Failed {
+            why: why.reason().to_owned(),
+        });
+        return;
+    };
+    common.shared.log(
+        Level::Warning,
+        "supervision",
+        &common.path,
+        &format!("is built anew: {why}"),
+    );
+    if !common.set_unless_ended(Lifecycle::Restarting) {
+        return;
+    }
+    let again = async move {
+        if wait > Duration::ZERO {
+            sleep(wait).await;
+        }
+        if served.common().has_ended() {
             return;
         }
-        let served = Arc::clone(self);
-        let again = async move {
-            if wait > Duration::ZERO {
-                sleep(wait).await;
-            }
-            if served.slot.common.has_ended() {
-                return;
-            }
-            match served.build().await {
-                Ok(service) => served.resume(service),
-                Err(fault) => served.restart(&fault),
-            }
-        };
-        // Under no causality: that of the change may be cancelled, and would have it skipped.
-        let begun = Causalities::none().run(|| spawn(&common.queue, again));
-        if begun.is_err() {
-            common.set_unless_ended(Lifecycle::Failed {
-                why: "the node has stopped".to_owned(),
-            });
+        if let Err(fault) = Arc::clone(&served).begin_again().await {
+            restart(served, &fault);
         }
+    };
+    // Under no causality: that of the change may be cancelled, and would have it skipped.
+    let begun = Causalities::none().run(|| spawn(&common.queue, again));
+    if begun.is_err() {
+        common.set_unless_ended(Lifecycle::Failed {
+            why: "the node has stopped".to_owned(),
+        });
+    }
+}
+
+impl<S: Service> Served<S> {
+    /// As [`restart`].
+    #[cold]
+    pub(super) fn restart(self: &Arc<Self>, why: &Fault) {
+        restart(Arc::clone(self) as Arc<dyn ServedSteps>, why);
     }
 
     /// Serves again. Whoever subscribed is told of the state, which is not what it was.
-    fn resume(&self, service: S) {
+    pub(super) fn resume(&self, service: S) {
         let common = &self.slot.common;
         Figures::count(&common.figures.restarts);
         if common.has_ended() {
@@ -87,5 +92,58 @@ impl<S: Service> Served<S> {
             *life = Lifecycle::Running;
         }
         common.shared.changed(common);
+    }
+}
+
+/// What is built anew when its cell is found empty.
+pub(super) trait BuiltAnew {
+    fn has_lost(&self) -> bool;
+    fn build_anew(&self, why: &Fault);
+}
+
+impl<S: Service> BuiltAnew for Arc<Served<S>> {
+    fn has_lost(&self) -> bool {
+        self.cell.lock().is_none()
+    }
+
+    fn build_anew(&self, why: &Fault) {
+        self.restart(why);
+    }
+}
+
+impl BuiltAnew for Arc<dyn ServedSteps> {
+    fn has_lost(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn build_anew(&self, why: &Fault) {
+        restart(Arc::clone(self), why);
+    }
+}
+
+/// The service is out of its cell until this is dropped. When what was done with it has panicked
+/// outside of its handler, it is not put back, and is built anew.
+pub(super) struct TakenService<'a, T: BuiltAnew> {
+    served: &'a T,
+    /// A destructor that runs for the panic of another calls: that panic is none of this operation.
+    was_panicking: bool,
+}
+
+impl<'a, T: BuiltAnew> TakenService<'a, T> {
+    pub(super) fn of(served: &'a T) -> Self {
+        TakenService {
+            served,
+            was_panicking: std::thread::panicking(),
+        }
+    }
+}
+
+impl<T: BuiltAnew> Drop for TakenService<'_, T> {
+    fn drop(&mut self) {
+        let has_panicked = std::thread::panicking() && !self.was_panicking;
+        if has_panicked && self.served.has_lost() {
+            let reason = "an operation panicked outside of its handler";
+            self.served.build_anew(&Fault::failed(reason));
+        }
     }
 }

@@ -1,74 +1,92 @@
 //! The end of a service.
 
+use super::steps::ServedSteps;
 use super::{Running, Served};
 use crate::context::Panicked;
 use crate::lifecycle::Lifecycle;
-use crate::queue::Queue;
-use crate::service::AnyService;
-use crate::service::ContractOf;
-use crate::service::{OperationBody, OperationItem, ServiceSlot};
+use crate::service::{ContractOf, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, Serves, Service};
-use motet_dispatch::spawn;
-use motet_ports::{Port, Receive};
+use motet_dispatch::{Causalities, spawn};
+use std::future::Future;
 use std::panic::resume_unwind;
+use std::pin::Pin;
 use std::sync::Arc;
 
+/// Runs the last handler; what gives its answer.
+type Last = Pin<Box<dyn Future<Output = LastAnswer> + Send>>;
+
+/// Answers whoever has ended the service; the panic of a handler whose caller wants no answer goes
+/// on.
+type LastAnswer = Box<dyn FnOnce() -> Option<Panicked> + Send>;
+
+/// Ends a service: nothing else of it runs any more.
+async fn end(served: Arc<dyn ServedSteps>, last: Last, under: Causalities) {
+    under.add();
+    let common = served.common();
+    common.set_life(Lifecycle::Draining);
+    let timers = std::mem::take(&mut served.work().lock().timers);
+    timers.iter().for_each(|timer| {
+        timer.cancel();
+    });
+    let answer = last.await;
+    served.end_subscriptions();
+    // In this order: nothing is told of it when it has been told that it is not there.
+    common.set_life(Lifecycle::Dropped);
+    common.shared.remove(&common.path);
+    served.refuse_rest();
+    let work = std::mem::take(&mut *served.work().lock());
+    if let Some(independent) = work.independent {
+        independent.cleanup();
+    }
+    if let Some(panicked) = answer() {
+        let again = async move { resume_unwind(panicked.0) };
+        // A queue that takes no task has nobody to tell.
+        drop(spawn(&common.shared.queue, again));
+    }
+    // Last: it runs on them.
+    drop(work.threads);
+}
+
 impl<S: Service> Served<S> {
-    /// Handles the item of the teardown port: nothing else of the service runs any more.
+    /// Handles the item of the teardown port.
     pub(super) fn teardown(self: Arc<Self>, item: OperationItem<ContractOf<S>>) -> Running {
-        Box::pin(async move {
-            item.under.add();
-            let common = &self.slot.common;
-            common.set_life(Lifecycle::Draining);
-            let timers = std::mem::take(&mut self.work.lock().timers);
-            timers.iter().for_each(|timer| {
-                timer.cancel();
-            });
-            let cx = Cx::new(common, item.envelope);
-            let service = self.cell.lock().take().and_then(Arc::into_inner);
-            let answer = match (item.what, service) {
-                (OperationBody::Request(request, reply), Some(service)) => {
-                    let captured = self.capture_of(&cx.envelope, &request);
-                    let handler = ContractOf::<S>::teardown(service, &cx, request);
-                    let ended = cx.context(true).run(handler).await;
-                    let ended = ended.map_err(|panicked| (self.panic_fault(&panicked), panicked));
-                    if captured.is_some() {
-                        let kept = match &ended {
-                            Ok(outcome) => ContractOf::<S>::value(outcome),
-                            Err((fault, _)) => Err(fault.clone()),
-                        };
-                        self.keep_answer(captured, &kept);
-                    }
-                    Answer::Operation(reply, ended)
+        let under = item.under;
+        let cx = Cx::new(&self.slot.common, item.envelope);
+        let last = Box::pin(Arc::clone(&self).run_last(cx, item.what));
+        Box::pin(end(self, last, under))
+    }
+
+    /// Runs the last handler, or stops the service.
+    async fn run_last(self: Arc<Self>, cx: Cx, what: OperationBody<ContractOf<S>>) -> LastAnswer {
+        let common = &self.slot.common;
+        let service = self.cell.lock().take().and_then(Arc::into_inner);
+        let answer = match (what, service) {
+            (OperationBody::Request(request, reply), Some(service)) => {
+                let captured = self.capture_of(&cx.envelope, &request);
+                let handler = ContractOf::<S>::teardown(service, &cx, request);
+                let ended = cx.context(true).run(handler).await;
+                let ended = ended.map_err(|panicked| (common.panic_fault(&panicked), panicked));
+                if captured.is_some() {
+                    let kept = match &ended {
+                        Ok(outcome) => ContractOf::<S>::value(outcome),
+                        Err((fault, _)) => Err(fault.clone()),
+                    };
+                    common.keep_answer(captured, &kept);
                 }
-                (what, service) => {
-                    let stopping = service.map(|service| service.stop(&cx));
-                    let mut answer = Ok(());
-                    if let Some(stopping) = stopping
-                        && let Err(panicked) = cx.context(true).run(stopping).await
-                    {
-                        answer = Err(self.panic_fault_of("stop", &panicked));
-                    }
-                    Answer::Drop(what, answer)
+                Answer::Operation(reply, ended)
+            }
+            (what, service) => {
+                let stopping = service.map(|service| service.stop(&cx));
+                let mut answer = Ok(());
+                if let Some(stopping) = stopping
+                    && let Err(panicked) = cx.context(true).run(stopping).await
+                {
+                    answer = Err(common.panic_fault_of("stop", &panicked));
                 }
-            };
-            self.slot.subscriptions.end(common.version());
-            // In this order: nothing is told of it when it has been told that it is not there.
-            common.set_life(Lifecycle::Dropped);
-            common.shared.remove(&common.path);
-            refuse_all(&self.slot);
-            let work = std::mem::take(&mut *self.work.lock());
-            if let Some(independent) = work.independent {
-                independent.cleanup();
+                Answer::Drop(what, answer)
             }
-            if let Some(panicked) = answer.give() {
-                let again = async move { resume_unwind(panicked.0) };
-                // A queue that takes no task has nobody to tell.
-                drop(spawn(&common.shared.queue, again));
-            }
-            // Last: it runs on them.
-            drop(work.threads);
-        })
+        };
+        Box::new(move || answer.give())
     }
 }
 
@@ -92,51 +110,5 @@ impl<C: Contract> Answer<C> {
             Answer::Operation(None, Ok(_)) | Answer::Drop(_, Ok(())) => {}
         }
         None
-    }
-}
-
-/// Answers whatever still comes with the fault of a service that has ended.
-pub(crate) fn refuse_all<C: Contract>(slot: &Arc<ServiceSlot<C>>) {
-    let ports = [
-        &slot.concurrent,
-        &slot.concurrent_async,
-        &slot.exclusive_async,
-        &slot.teardown,
-        &slot.independent,
-    ];
-    for port in ports {
-        let common = Arc::clone(&slot.common);
-        refuse_at(slot, port, move |item: OperationItem<C>| {
-            drop(item.room);
-            item.what.refuse(common.absence());
-        });
-    }
-    let weak = Arc::downgrade(slot);
-    refuse_at(slot, &slot.exclusive, move |()| {
-        if let Some(slot) = weak.upgrade() {
-            refuse_batch(&slot);
-        }
-    });
-}
-
-/// Refuses the oldest batch.
-fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
-    for item in slot.batches.take() {
-        drop(item.room);
-        item.what.refuse(slot.common.absence());
-    }
-}
-
-fn refuse_at<C: Contract, T: Send + 'static>(
-    slot: &Arc<ServiceSlot<C>>,
-    port: &Port<T>,
-    refuse: impl Fn(T) + Send + Sync + 'static,
-) {
-    let queue = Queue(Arc::clone(&slot.common().shared.queue));
-    if Receive::persistent(port, refuse).activate(&queue).is_err() {
-        // The node has stopped: items that are dropped tell their callers.
-        while port.test().is_some() {
-            drop(slot.batches.take());
-        }
     }
 }

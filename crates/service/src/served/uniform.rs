@@ -1,134 +1,174 @@
-//! Changes that all services have: Replace, and patches.
+//! Changes that all services have: Replace, patches, and Save.
 
-use super::Served;
-use super::exclusive::{Keyed, Looked, TakenService, alone};
+use super::records::{Keyed, Looked};
+use super::restart::{TakenService, restart};
+use super::steps::{NewState, ServedSteps, Untold};
 use crate::json::To;
 use crate::options::RequestEnvelope;
 use crate::patch::Patch;
 use crate::report::Traced;
-use crate::service::{ContractOf, StateOf};
-use crate::{Contract, Fault, FaultCode, Service};
+use crate::service::Common;
+use crate::store::{Persist, StoredState};
+use crate::{Fault, FaultCode};
 use serde_json::Value;
+use std::any::Any;
 use std::sync::Arc;
 
-impl<S: Service> Served<S> {
-    pub(super) async fn replace(
-        self: &Arc<Self>,
-        state: StateOf<S>,
-        to: To<()>,
-        envelope: &RequestEnvelope,
-    ) {
-        let body = || crate::json::to_value(&state);
-        let kept = envelope.trace().map(|_| body().unwrap_or_default());
-        let give = self.giving("replace", kept, to, envelope);
-        if !ContractOf::<S>::REPLACE {
-            return give(Err(self.not_allowed("Replace")));
-        }
-        let looked = self.look_up_as("replace", body, envelope);
-        self.set(|_| Ok(state), looked, give, envelope).await;
-    }
+/// A change that all services have.
+pub(super) enum UniformChange {
+    Replace(Box<dyn Any + Send>),
+    Patch(Patch),
+    Save,
+}
 
-    pub(super) async fn patch(
-        self: &Arc<Self>,
-        patch: Patch,
-        to: To<()>,
-        envelope: &RequestEnvelope,
-    ) {
-        let (name, body) = match &patch {
-            Patch::Merge(body) => ("patch", body),
-            Patch::Json(body) => ("patch_json", body),
-        };
-        let kept = envelope.trace().map(|_| body.clone());
-        let give = self.giving(name, kept, to, envelope);
-        if !ContractOf::<S>::PATCH {
-            return give(Err(self.not_allowed("a patch")));
-        }
-        let looked = self.look_up_as(name, || Ok(body.clone()), envelope);
-        let patched = move |service: &S| {
-            let mut value = crate::json::to_value(&**service.state())?;
-            patch.apply(&mut value)?;
-            crate::json::from_value("the patched state", value)
-        };
-        self.set(patched, looked, give, envelope).await;
-    }
+/// What a contract lets clients set.
+pub(super) struct Allowed {
+    pub(super) replace: bool,
+    pub(super) patch: bool,
+}
 
-    /// What answers, and has the answer kept if the change, of this `body`, is captured.
-    fn giving(
-        &self,
-        operation: &'static str,
-        body: Option<Value>,
-        to: To<()>,
-        envelope: &RequestEnvelope,
-    ) -> impl FnOnce(Result<(), Fault>) + Send {
-        let captured = envelope.trace().zip(body).map(|(trace, body)| Traced {
+/// Carries out a change that all services have. The caller is in the exclusive group.
+pub(super) async fn change_uniform(
+    served: Arc<dyn ServedSteps>,
+    change: UniformChange,
+    to: To<()>,
+    envelope: RequestEnvelope,
+    allowed: Allowed,
+) {
+    let common = served.common();
+    let (state, name, what, is_allowed) = match change {
+        UniformChange::Save => {
+            let saved = match served.shared() {
+                Some(service) => commit(&*served, &*service).await,
+                None => Err(common.absence()),
+            };
+            return drop(to.post(saved));
+        }
+        UniformChange::Replace(state) => (
+            NewState::Whole(state),
+            "replace",
+            "Replace",
+            allowed.replace,
+        ),
+        UniformChange::Patch(patch) => {
+            let name = patch.name();
+            (NewState::Patched(patch), name, "a patch", allowed.patch)
+        }
+    };
+    let giving = UniformAnswer {
+        common,
+        captured: envelope.trace().map(|trace| Traced {
             trace,
             posted: envelope.posted,
-            operation,
-            body,
-        });
-        let common = &self.slot.common;
-        move |answer: Result<(), Fault>| {
-            if let Some(traced) = captured {
-                let kept = answer.clone().map(|()| Value::Null);
-                common.shared.captured(&common.path, traced, &kept);
-            }
-            // An asker that has gone need not know.
-            drop(to.post(answer));
-        }
+            operation: name,
+            body: body_of(&*served, &state).unwrap_or_default(),
+        }),
+        to,
+    };
+    if !is_allowed {
+        let reason = format!("{} does not allow {what}", common.uri);
+        let fault = Fault::new(FaultCode::ActionNotSupported, reason);
+        return giving.give(Err(fault.of_service(&common.path)));
     }
+    let looked = common.look_up_as(name, &|| body_of(&*served, &state), &envelope);
+    set(&served, state, looked, giving, &envelope).await;
+}
 
-    /// Sets the state, unless the key of the request was answered already.
-    async fn set(
-        self: &Arc<Self>,
-        make: impl FnOnce(&S) -> Result<<ContractOf<S> as Contract>::State, Fault>,
-        looked: Looked,
-        give: impl FnOnce(Result<(), Fault>),
-        envelope: &RequestEnvelope,
-    ) {
-        let keyed: Option<Keyed> = match looked {
-            Looked::Unkeyed => None,
-            Looked::New(keyed) => Some(keyed),
-            Looked::Answered(answer) => return give(answer.map(drop)),
-        };
-        if let Err(fault) = self.has_version(envelope.if_version()) {
-            return give(Err(fault));
-        }
-        let common = &self.slot.common;
-        let _taken = TakenService::of(self);
-        let Some(mut shared) = self.cell.lock().take() else {
-            return give(Err(common.absence()));
-        };
-        let service = alone(&mut shared);
-        let set = make(service).map(|state| {
-            service.state_mut().set(state);
-            service.state_mut().take_changed();
-            common.next_version();
-        });
-        let answer = set.map_err(|fault| fault.of_service(&common.path));
-        let is_to_be_stored = answer.is_ok() || keyed.is_some();
-        if let Some(keyed) = keyed {
-            self.keep(keyed, answer.clone().map(|()| Value::Null));
-        }
-        if is_to_be_stored
-            && self.is_stored_each_time()
-            && let Err(fault) = self.commit(&shared).await
-        {
-            drop(shared);
-            give(Err(fault.clone()));
-            return self.restart(&fault);
-        }
-        let telling = match answer.is_ok() {
-            true => self.telling_state(common.version(), &shared),
-            false => None,
-        };
-        *self.cell.lock() = Some(shared);
-        let tells = self.tells(telling);
-        give(answer);
-        drop(tells);
+/// What is asked for, as JSON.
+fn body_of(served: &dyn ServedSteps, state: &NewState) -> Result<Value, Fault> {
+    match state {
+        NewState::Whole(state) => served.new_value(&**state),
+        NewState::Patched(patch) => Ok(patch.body().clone()),
     }
+}
 
-    fn not_allowed(&self, what: &str) -> Fault {
-        let reason = format!("{} does not allow {what}", ContractOf::<S>::URI);
-        Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.slot.common.path)
+/// What answers, and has the answer kept if the change is captured.
+struct UniformAnswer<'a> {
+    common: &'a Common,
+    captured: Option<Traced>,
+    to: To<()>,
+}
+
+impl UniformAnswer<'_> {
+    fn give(self, answer: Result<(), Fault>) {
+        if self.captured.is_some() {
+            let kept = answer.clone().map(|()| Value::Null);
+            self.common.keep_answer(self.captured, &kept);
+        }
+        // An asker that has gone need not know.
+        drop(self.to.post(answer));
     }
+}
+
+/// Sets the state, unless the key of the request was answered already.
+async fn set(
+    served: &Arc<dyn ServedSteps>,
+    state: NewState,
+    looked: Looked,
+    giving: UniformAnswer<'_>,
+    envelope: &RequestEnvelope,
+) {
+    let keyed: Option<Keyed> = match looked {
+        Looked::Unkeyed => None,
+        Looked::New(keyed) => Some(keyed),
+        Looked::Answered(answer) => return giving.give(answer.map(drop)),
+    };
+    let common = served.common();
+    if let Err(fault) = common.has_version(envelope.if_version()) {
+        return giving.give(Err(fault));
+    }
+    let _taken = TakenService::of(served);
+    let Some(mut service) = served.take() else {
+        return giving.give(Err(common.absence()));
+    };
+    let set = served.set(&mut service, state);
+    if set.is_ok() {
+        common.next_version();
+    }
+    let answer = set.map_err(|fault| fault.of_service(&common.path));
+    let is_to_be_stored = answer.is_ok() || keyed.is_some();
+    if let Some(keyed) = keyed {
+        common.keep(keyed, answer.clone().map(|()| Value::Null));
+    }
+    if is_to_be_stored
+        && is_stored_each_time(&**served)
+        && let Err(fault) = commit(&**served, &*service).await
+    {
+        drop(service);
+        giving.give(Err(fault.clone()));
+        return restart(Arc::clone(served), &fault);
+    }
+    let tells: Option<Untold<'_>> = match answer.is_ok() {
+        true => Some(served.telling_all(common.version(), &service)),
+        false => None,
+    };
+    served.put(service);
+    giving.give(answer);
+    drop(tells);
+}
+
+/// Stores the state, if the service has a store.
+pub(super) async fn commit(
+    served: &dyn ServedSteps,
+    service: &(dyn Any + Send + Sync),
+) -> Result<(), Fault> {
+    let common = served.common();
+    let Some((_, writer)) = &served.plan().persist else {
+        return Err(common.no_store());
+    };
+    let saved = StoredState {
+        contract: common.uri.to_owned(),
+        version: common.version(),
+        schema: served.schema_hash(),
+        state: served.state_value(service)?,
+        keys: common.keys.lock().stored(),
+    };
+    let bytes = saved.write()?;
+    let committed = writer.commit(common.path.to_string(), bytes).await;
+    committed.map_err(|fault| fault.of_service(&common.path))
+}
+
+/// Whether each change is stored before it is answered.
+pub(super) fn is_stored_each_time(served: &dyn ServedSteps) -> bool {
+    matches!(served.plan().persist, Some((Persist::Each, _)))
 }

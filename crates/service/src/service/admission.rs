@@ -1,71 +1,72 @@
 //! What is looked at before a service is asked.
 
-use super::slot::ServiceSlot;
+use super::slot::{Common, ServiceSlot};
 use crate::context::{CallContext, CallTrace, is_told};
 use crate::options::{Options, RequestEnvelope};
 use crate::{AnyClient, Contract, Fault, FaultCode, Group, Verb};
 
-/// The envelope of what may be asked for and is posted.
-pub(super) fn envelop<C: Contract>(
-    slot: &ServiceSlot<C>,
-    verb: Verb,
-    group: Group,
-    options: &mut Options,
-    context: Option<&CallContext>,
-    waits: bool,
-) -> Result<RequestEnvelope, Fault> {
-    admit(slot, verb, group, options, context, waits)?;
-    if group == Group::Teardown && options.if_version.is_some() {
-        // It is taken once: one that does not fit would end the service all the same.
-        let reason = "what ends a service takes no version; read the state, and then end it";
-        let fault = Fault::new(FaultCode::MessageNotSupported, reason);
-        return Err(fault.of_service(&slot.common.path));
+impl Common {
+    /// The envelope of what may be asked for and is posted.
+    pub(super) fn envelop(
+        &self,
+        verb: Verb,
+        group: Group,
+        options: &mut Options,
+        context: Option<&CallContext>,
+        waits: bool,
+    ) -> Result<RequestEnvelope, Fault> {
+        self.admit(verb, group, options, context, waits)?;
+        if group == Group::Teardown && options.if_version.is_some() {
+            // It is taken once: one that does not fit would end the service all the same.
+            let reason = "what ends a service takes no version; read the state, and then end it";
+            let fault = Fault::new(FaultCode::MessageNotSupported, reason);
+            return Err(fault.of_service(&self.path));
+        }
+        let shared = &self.shared;
+        let parent = context.and_then(|context| context.trace);
+        // What the node does for itself is none of what a handler calls.
+        let inherits = parent.is_some() && !self.path.starts_with("/sys/");
+        let trace = (options.capture || inherits).then(|| CallTrace {
+            id: shared.traces.next(),
+            parent,
+        });
+        let clock = shared.deadlines.clock();
+        Ok(RequestEnvelope::new(options, context, clock, trace))
     }
-    let shared = &slot.common.shared;
-    let parent = context.and_then(|context| context.trace);
-    // What the node does for itself is none of what a handler calls.
-    let inherits = parent.is_some() && !slot.common.path.starts_with("/sys/");
-    let trace = (options.capture || inherits).then(|| CallTrace {
-        id: shared.traces.next(),
-        parent,
-    });
-    let clock = shared.deadlines.clock();
-    Ok(RequestEnvelope::new(options, context, clock, trace))
-}
 
-/// What is refused without a look at the service.
-#[inline]
-pub(crate) fn admit<C: Contract>(
-    slot: &ServiceSlot<C>,
-    verb: Verb,
-    group: Group,
-    options: &Options,
-    context: Option<&CallContext>,
-    waits: bool,
-) -> Result<(), Fault> {
-    let common = &slot.common;
-    let is_held = || {
-        context.is_some_and(|context| context.is_held_by(&**common))
-            || options
-                .chain
-                .as_deref()
-                .is_some_and(|told| is_told(told, &**common))
-    };
-    if waits && group != Group::Independent && is_held() {
-        let reason = "the service would wait for itself: a handler of it awaits this call; \
+    /// What is refused without a look at the service.
+    #[inline]
+    pub(crate) fn admit(
+        &self,
+        verb: Verb,
+        group: Group,
+        options: &Options,
+        context: Option<&CallContext>,
+        waits: bool,
+    ) -> Result<(), Fault> {
+        let is_held = || {
+            context.is_some_and(|context| context.is_held_by(self))
+                || options
+                    .chain
+                    .as_deref()
+                    .is_some_and(|told| is_told(told, self))
+        };
+        if waits && group != Group::Independent && is_held() {
+            let reason = "the service would wait for itself: a handler of it awaits this call; \
                       call a method, or answer first";
-        return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
+            return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&self.path));
+        }
+        if options.is_own {
+            return Ok(());
+        }
+        let inherited = || Some(&**context?.own.as_ref()?.path());
+        let Some(principal) = options.principal.as_deref().or_else(inherited) else {
+            // Whoever is no principal is the program itself.
+            return Ok(());
+        };
+        let allowed = self.rights.check(principal, verb);
+        allowed.map_err(|fault| fault.of_service(&self.path))
     }
-    if options.is_own {
-        return Ok(());
-    }
-    let inherited = || Some(&**context?.own.as_ref()?.path());
-    let Some(principal) = options.principal.as_deref().or_else(inherited) else {
-        // Whoever is no principal is the program itself.
-        return Ok(());
-    };
-    let allowed = common.rights.check(principal, verb);
-    allowed.map_err(|fault| fault.of_service(&common.path))
 }
 
 impl AnyClient {
@@ -83,7 +84,7 @@ impl<C: Contract> ServiceSlot<C> {
     pub(super) fn takes_named(&self, operation: &str) -> bool {
         match operation {
             "get" | "lookup" | "drop" | "unsubscribe" => true,
-            "save" => self.is_stored,
+            "save" => self.common.is_stored,
             "replace" => C::REPLACE,
             "patch" | "patch_json" => C::PATCH,
             name => {

@@ -1,16 +1,19 @@
 //! A service whose contract is not known: what directories, manifests and consoles need.
 
+use super::any_call::{AnyUniform, StateJson, call_uniform, entered};
 use super::any_notification::AnyNotification;
 use super::client::Client;
-use super::slot::{Common, ServiceSlot, UNIFORM};
+use super::entrance::EnteredOperation;
+use super::new_subscription::NewSubscription;
+use super::slot::{Common, OperationBody, ServiceSlot};
 use super::subscriptions::Sink;
-use crate::json::{Answering, from_value, schema, to_text, to_value};
+use crate::json::{Answering, To, from_value, schema};
 use crate::latency::OperationLatency;
 use crate::{
-    Contract, Fault, Group, Lifecycle, Operation, Options, Subscribe, SubscriptionInfo, Verb,
+    Contract, Fault, Group, Lifecycle, Operation, Options, Snapshot, Subscribe, SubscriptionInfo,
+    Verb,
 };
-use motet_ports::Port;
-use motet_sync::atomic::Ordering;
+use motet_ports::{Port, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +23,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What Lookup answers with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,24 +104,34 @@ pub struct ServiceFigures {
 pub(crate) trait AnyService: Send + Sync {
     fn common(&self) -> &Arc<Common>;
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
-    fn info(&self) -> ServiceInfo;
     fn takes(&self, operation: &str) -> bool;
     fn state_schema(&self) -> Value;
     fn operations(&self) -> &'static [Operation];
-    fn figures(&self) -> ServiceFigures;
-    fn latencies(&self) -> Vec<OperationLatency>;
+    /// The subscriptions that are there now.
+    fn subscriptions(&self, now: Instant) -> Vec<SubscriptionInfo>;
+    /// Whether Replace is allowed, and whether patches are.
+    fn lets_set(&self) -> (bool, bool);
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering;
-    fn state_text(self: Arc<Self>, options: Options) -> StateText;
-    fn subscribe(
-        self: Arc<Self>,
+    /// Calls an operation of the contract.
+    fn call_own(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering;
+    fn get(self: Arc<Self>, options: Options) -> Getting;
+    /// A state of its type.
+    fn read_state(&self, body: Value) -> Result<Box<dyn Any + Send>, Fault>;
+    /// Posts what may be. Until when the answer may take.
+    fn post_uniform(&self, what: AnyUniform, to: To<()>, entered: EnteredOperation) -> Instant;
+    /// Asks for a subscription. Until when the answer may take.
+    fn begin_subscribe(
+        &self,
         how: Subscribe,
         port: Port<Arc<AnyNotification>>,
         options: Options,
-    ) -> Answering;
+    ) -> Result<(Instant, Reply<Result<NewSubscription, Fault>>), Fault>;
+    /// Answers whatever still comes with the fault of a service that has ended.
+    fn refuse_all(self: Arc<Self>);
 }
 
-/// A version, and the state as text.
-type StateText = Pin<Box<dyn Future<Output = Result<(u64, Vec<u8>), Fault>> + Send>>;
+/// A version, and the state.
+type Getting = Pin<Box<dyn Future<Output = Result<(u64, Arc<dyn StateJson>), Fault>> + Send>>;
 
 /// Calls a service whose contract is not known, by names and JSON.
 ///
@@ -207,7 +221,8 @@ impl AnyClient {
     /// # Errors
     /// As a call.
     pub async fn state_text(&self, options: Options) -> Result<(u64, Vec<u8>), Fault> {
-        Arc::clone(&self.0).state_text(options).await
+        let (version, state) = Arc::clone(&self.0).get(options).await?;
+        Ok((version, state.text()?))
     }
 
     /// Query by JSON Pointer (RFC 6901).
@@ -245,8 +260,9 @@ impl AnyClient {
         options: Options,
     ) -> Result<(Value, Port<Arc<AnyNotification>>), Fault> {
         let port = Port::new();
-        let entered = Arc::clone(&self.0).subscribe(how, port.clone(), options);
-        Ok((entered.await?, port))
+        let (until, answer) = self.0.begin_subscribe(how, port.clone(), options)?;
+        let id = entered(self.0.common(), until, answer).await?;
+        Ok((Value::from(id), port))
     }
 }
 
@@ -257,10 +273,6 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
 
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
-    }
-
-    fn info(&self) -> ServiceInfo {
-        info(self)
     }
 
     fn takes(&self, operation: &str) -> bool {
@@ -275,30 +287,15 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
         C::OPERATIONS
     }
 
-    fn figures(&self) -> ServiceFigures {
-        let figures = &self.common.figures;
-        let ((reads_waiting, no_read), (changes_waiting, no_change)) =
-            (self.reads.look(), self.changes.look());
-        ServiceFigures {
-            // Relaxed: the figures are told apart from each other.
-            calls: figures.calls.load(Ordering::Relaxed) + figures.changes.load(Ordering::Relaxed),
-            faults: figures.faults.load(Ordering::Relaxed),
-            panics: figures.panics.load(Ordering::Relaxed),
-            late: figures.late.load(Ordering::Relaxed),
-            restarts: figures.restarts.load(Ordering::Relaxed),
-            reads_waiting,
-            changes_waiting,
-            refused: no_read + no_change,
-        }
+    fn subscriptions(&self, now: Instant) -> Vec<SubscriptionInfo> {
+        self.subscriptions.list(now)
     }
 
-    fn latencies(&self) -> Vec<OperationLatency> {
-        let names = C::OPERATIONS.iter().map(|operation| operation.name);
-        self.latencies.look(names.chain(UNIFORM))
+    fn lets_set(&self) -> (bool, bool) {
+        (C::REPLACE, C::PATCH)
     }
 
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering {
-        let client = Client::here(self);
         // Those of the attribute have their answer in one box.
         let is_own = |own: &Operation| own.called && own.name == operation;
         let is_by_all = matches!(
@@ -306,88 +303,53 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
             "get" | "lookup" | "drop" | "save" | "patch" | "patch_json" | "replace" | "unsubscribe"
         );
         if !is_by_all && C::OPERATIONS.iter().any(is_own) {
-            return C::call_named(client, operation, body, options);
+            return self.call_own(operation, body, options);
         }
-        let operation = operation.to_owned();
-        Box::pin(async move {
-            match operation.as_str() {
-                "get" => to_value(&client.get().with(options).await?),
-                "lookup" => to_value(&client.lookup().await?),
-                "drop" => to_value(&client.drop_service().with(options).await?),
-                "save" => to_value(&client.save().with(options).await?),
-                "patch" => to_value(&client.patch(body).with(options).await?),
-                "patch_json" => to_value(&client.patch_json(body).with(options).await?),
-                "replace" => {
-                    let state = from_value("replace", body)?;
-                    to_value(&client.replace(state).with(options).await?)
-                }
-                "unsubscribe" => {
-                    let id = from_value("unsubscribe", body)?;
-                    to_value(&client.unsubscribe(id).with(options).await?)
-                }
-                name => {
-                    let path = client.path().to_owned();
-                    let answer = C::call_named(client, name, body, options).await;
-                    answer.map_err(|fault| fault.of_service(&path))
-                }
-            }
-        })
+        Box::pin(call_uniform(self, operation.to_owned(), body, options))
     }
 
-    fn state_text(self: Arc<Self>, options: Options) -> StateText {
+    fn call_own(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering {
+        C::call_named(Client::here(self), operation, body, options)
+    }
+
+    fn get(self: Arc<Self>, options: Options) -> Getting {
         let client = Client::here(self);
         Box::pin(async move {
-            let snapshot = client.get().with(options).await?;
-            Ok((snapshot.version, to_text(&*snapshot.state)?))
+            let Snapshot { version, state } = client.get().with(options).await?;
+            Ok((version, state as Arc<dyn StateJson>))
         })
     }
 
-    fn subscribe(
-        self: Arc<Self>,
+    fn read_state(&self, body: Value) -> Result<Box<dyn Any + Send>, Fault> {
+        Ok(Box::new(from_value::<C::State>("replace", body)?))
+    }
+
+    fn post_uniform(&self, what: AnyUniform, to: To<()>, entered: EnteredOperation) -> Instant {
+        let what = match what {
+            AnyUniform::Replace(state) => {
+                let state = state.downcast();
+                OperationBody::Replace(state.expect("this service has read it"), to)
+            }
+            AnyUniform::Patch(patch) => OperationBody::Patch(patch, to),
+            AnyUniform::Save => OperationBody::Save(to),
+            AnyUniform::Drop => OperationBody::Drop(Some(to)),
+            AnyUniform::Unsubscribe(id) => OperationBody::Unsubscribe(id, to),
+        };
+        self.post_entered(what, entered)
+    }
+
+    fn begin_subscribe(
+        &self,
         how: Subscribe,
         port: Port<Arc<AnyNotification>>,
         options: Options,
-    ) -> Answering {
-        let client = Client::here(self);
-        Box::pin(async move {
-            let id = client.enter(how, Sink::Json(port), options).await?;
-            to_value(&id)
-        })
+    ) -> Result<(Instant, Reply<Result<NewSubscription, Fault>>), Fault> {
+        self.begin_entering(how, Sink::Json(port), options)
     }
-}
 
-pub(crate) fn info<C: Contract>(slot: &ServiceSlot<C>) -> ServiceInfo {
-    let common = &slot.common;
-    let now = common.shared.deadlines.clock().now();
-    ServiceInfo {
-        path: common.path.to_string(),
-        kind: common.kind.to_owned(),
-        contract: C::URI.to_owned(),
-        lifecycle: common.life.lock().clone(),
-        version: common.version(),
-        partners: common.partners.lock().clone(),
-        operations: operations::<C>(),
-        uncalled: crate::operation::uncalled(C::OPERATIONS),
-        subscriptions: slot.subscriptions.list(now),
-        state: schema::<C::State>(),
-        replace: C::REPLACE,
-        patch: C::PATCH,
+    fn refuse_all(self: Arc<Self>) {
+        ServiceSlot::refuse_all(&self);
     }
-}
-
-/// The operations of a contract that clients may call.
-pub(crate) fn operations<C: Contract>() -> Vec<OperationInfo> {
-    let called = C::OPERATIONS.iter().filter(|operation| operation.called);
-    let written = called.map(|operation| OperationInfo {
-        name: operation.name.to_owned(),
-        verb: operation.verb,
-        group: operation.group,
-        about: operation.about.to_owned(),
-        job: operation.job,
-        body: (operation.body)(),
-        answer: (operation.answer)(),
-    });
-    written.collect()
 }
 
 impl fmt::Debug for AnyClient {

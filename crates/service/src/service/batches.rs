@@ -17,8 +17,18 @@ use std::collections::VecDeque;
 /// The changes of a service that wait, and whose handlers do not.
 pub(crate) struct Batches<C: Contract> {
     waiting: Mutex<WaitingService<C>>,
-    /// Whether one is handled now.
-    running: AtomicBool,
+    running: BatchesRun,
+}
+
+/// Whether a batch is handled now.
+pub(crate) struct BatchesRun(AtomicBool);
+
+impl BatchesRun {
+    #[inline]
+    pub(crate) fn is_now(&self) -> bool {
+        // Relaxed, here and below: it decides only how long a caller looks.
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 struct WaitingService<C: Contract> {
@@ -79,15 +89,14 @@ impl<C: Contract> Batches<C> {
     }
 
     /// Whether a batch is handled now.
-    pub(crate) fn runs(&self) -> bool {
-        // Relaxed, here and below: it decides only how long a caller looks.
-        self.running.load(Ordering::Relaxed)
+    pub(crate) fn run_now(&self) -> &BatchesRun {
+        &self.running
     }
 
     /// A batch is handled until this is dropped.
     pub(crate) fn run(&self) -> RunningBatch<'_> {
-        self.running.store(true, Ordering::Relaxed);
-        RunningBatch(&self.running)
+        self.running.0.store(true, Ordering::Relaxed);
+        RunningBatch(&self.running.0)
     }
 
     /// Takes the oldest batch.
@@ -111,7 +120,7 @@ impl<C: Contract> Default for Batches<C> {
         };
         Batches {
             waiting: Mutex::new(waiting),
-            running: AtomicBool::new(false),
+            running: BatchesRun(AtomicBool::new(false)),
         }
     }
 }

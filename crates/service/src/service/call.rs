@@ -1,14 +1,15 @@
 //! A call: what is said before it is awaited, and the wait.
 
-use super::client::{Client, begin, begin_wait, no_answer, timeout};
+use super::client::{Client, begin, no_answer, timeout};
 use super::direct::gives_way;
+use super::entrance::EnteredOperation;
 use super::slot::{Common, OperationBody, ServiceSlot};
 use crate::context::CallContext;
 use crate::deadlines::{ServiceWait, WaitEntry};
 use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
 use crate::patch::Patch;
-use crate::{Contract, Fault, Remote, Snapshot};
+use crate::{Contract, Fault, Group, Remote, Snapshot, Verb};
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,7 +18,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as Polling, Poll};
+use std::task::{Context as Polling, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// A call of an operation, made when it is awaited.
@@ -174,15 +175,8 @@ impl<C: Contract, T: DeserializeOwned + Send + 'static> Make<C, T> {
     /// Has the operation carried out by a service of another process.
     #[cold]
     fn send(self, remote: &Arc<dyn Remote>, options: Options) -> Stage<T> {
-        let sent = self
-            .write()
-            .and_then(|(name, body)| call_out(remote, name, body, options));
-        match sent {
-            Err(fault) => Stage::refused(fault),
-            Ok(sent) => Stage::Boxed(Box::pin(
-                async move { from_value("an answer", sent.await?) },
-            )),
-        }
+        let sent = self.write();
+        Stage::sent(sent.and_then(|(name, body)| call_out(remote, name, body, options)))
     }
 }
 
@@ -224,11 +218,10 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
         let (to, answer) = reply();
         let what = self.into_what(to);
         if options.wait_for_room {
-            let slot = Arc::clone(slot);
-            return Stage::Boxed(Box::pin(async move {
-                let until = begin_wait(&slot, what, options, context).await?;
-                Calling(Stage::posted(Ok(until), answer, &slot.common)).await
-            }));
+            let (slot, common) = (Arc::clone(slot), Arc::clone(&slot.common));
+            let verb = what.verb();
+            let post: PostEntered = Box::new(move |entered| slot.post_entered(what, entered));
+            return Stage::waits_for_room(common, verb, options, context, post, answer);
         }
         let posted = begin(slot, what, options, true);
         Stage::posted(posted, answer, &slot.common)
@@ -244,37 +237,74 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
 
     /// The name and the body, for another process.
     fn write(&self) -> Result<(&'static str, Value), Fault> {
+        match self {
+            Make::Operation(request, ..) => Ok((C::operation(request).name, C::body(request)?)),
+            Make::Get(..) => Ok(("get", Value::Null)),
+            Make::Uniform(uniform, _) => uniform.write(),
+        }
+    }
+}
+
+impl<C: Contract> Uniform<C> {
+    fn write(&self) -> Result<(&'static str, Value), Fault> {
         Ok(match self {
-            Make::Operation(request, ..) => (C::operation(request).name, C::body(request)?),
-            Make::Get(..) => ("get", Value::Null),
-            Make::Uniform(Uniform::Replace(state), _) => ("replace", to_value(state)?),
-            Make::Uniform(Uniform::Patch(Patch::Merge(patch)), _) => ("patch", patch.clone()),
-            Make::Uniform(Uniform::Patch(Patch::Json(patch)), _) => ("patch_json", patch.clone()),
-            Make::Uniform(Uniform::Save, _) => ("save", Value::Null),
-            Make::Uniform(Uniform::Drop, _) => ("drop", Value::Null),
-            Make::Uniform(Uniform::Unsubscribe(id), _) => ("unsubscribe", Value::from(*id)),
+            Uniform::Replace(state) => ("replace", to_value(state)?),
+            Uniform::Patch(patch) => (patch.name(), patch.body().clone()),
+            Uniform::Save => ("save", Value::Null),
+            Uniform::Drop => ("drop", Value::Null),
+            Uniform::Unsubscribe(id) => ("unsubscribe", Value::from(*id)),
         })
     }
 }
 
 /// The future of a [`Call`]: its answer.
 #[must_use = "an answer that is not awaited is lost"]
-pub struct Calling<T: Send + 'static>(Stage<T>);
+pub struct Calling<T: Send + 'static>(pub(super) Stage<T>);
 
-enum Stage<T: Send + 'static> {
+pub(super) enum Stage<T: Send + 'static> {
     /// There until it is given.
     Done(Option<Result<T, Fault>>),
     Waits(Waits<T>),
     Boxed(Pin<Box<dyn Future<Output = Result<T, Fault>> + Send>>),
 }
 
+impl<T: DeserializeOwned + Send + 'static> Stage<T> {
+    /// Of an operation that another process carries out; or that was not sent.
+    fn sent(sent: Result<Answering, Fault>) -> Self {
+        match sent {
+            Err(fault) => Stage::refused(fault),
+            Ok(sent) => Stage::Boxed(Box::pin(
+                async move { from_value("an answer", sent.await?) },
+            )),
+        }
+    }
+}
+
+/// Posts an operation, now that there is room. Until when the answer may take.
+type PostEntered = Box<dyn FnOnce(EnteredOperation) -> Instant + Send>;
+
 impl<T: Send + 'static> Stage<T> {
+    /// Of an operation that is posted when there is room.
+    fn waits_for_room(
+        common: Arc<Common>,
+        verb: (Verb, Group),
+        options: Options,
+        context: Option<CallContext>,
+        post: PostEntered,
+        answer: Reply<Result<T, Fault>>,
+    ) -> Self {
+        Stage::Boxed(Box::pin(async move {
+            let entered = common.enter_wait(verb, options, context).await?;
+            Calling(Stage::posted(Ok(post(entered)), answer, &common)).await
+        }))
+    }
+
     fn refused(fault: Fault) -> Self {
         Stage::Done(Some(Err(fault)))
     }
 
     /// Of an operation that was posted, and waits until then; or was not.
-    fn posted(
+    pub(super) fn posted(
         until: Result<Instant, Fault>,
         answer: Reply<Result<T, Fault>>,
         common: &Arc<Common>,
@@ -291,7 +321,7 @@ impl<T: Send + 'static> Stage<T> {
     }
 }
 
-struct Waits<T: Send + 'static> {
+pub(super) struct Waits<T: Send + 'static> {
     answer: Reply<Result<T, Fault>>,
     common: Arc<Common>,
     until: Instant,
@@ -325,17 +355,26 @@ impl<T: Send + 'static> Waits<T> {
             self.place = None;
             return Poll::Ready(answer.unwrap_or_else(|_| Err(no_answer(&self.common.path))));
         }
-        let deadlines = &self.common.shared.deadlines;
-        let between = |since| {
-            Some(ServiceWait {
-                from: CallContext::caller()?,
-                to: Arc::clone(&self.common.path),
-                since,
-            })
-        };
-        let over = deadlines.poll(&mut self.place, self.until, cx.waker(), between);
-        over.map(|_| Err(timeout(&self.common.path)))
+        is_over(&self.common, &mut self.place, self.until, cx.waker()).map(Err)
     }
+}
+
+/// Whether the wait for an answer is over.
+fn is_over(
+    common: &Arc<Common>,
+    place: &mut Option<WaitEntry>,
+    until: Instant,
+    waker: &Waker,
+) -> Poll<Fault> {
+    let between = |since| {
+        Some(ServiceWait {
+            from: CallContext::caller()?,
+            to: Arc::clone(&common.path),
+            since,
+        })
+    };
+    let over = common.shared.deadlines.poll(place, until, waker, between);
+    over.map(|_| timeout(&common.path))
 }
 
 impl<C: Contract, T: Send + 'static> fmt::Debug for Call<C, T> {

@@ -1,19 +1,19 @@
 //! Clients: how a service is called.
 
-use super::admission::envelop;
+use super::any_call::entered;
+use super::any_service::AnyService;
 use super::call::{Call, Make, Uniform, call_out};
+use super::entrance::EnteredOperation;
 use super::new_subscription::NewSubscription;
 use super::notification::Notification;
 use super::slot::{OperationBody, OperationItem, ServiceSlot};
 use super::subscriptions::{Entering, Sink};
-use crate::context::CallContext;
-use crate::depth::DepthRoom;
 use crate::json::{Answering, To};
 use crate::options::Options;
 use crate::patch::Patch;
-use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
+use crate::{Contract, Fault, FaultCode, ServiceInfo, Snapshot, Subscribe, Subscription};
 use motet_dispatch::Causalities;
-use motet_ports::{Port, reply};
+use motet_ports::{Port, Reply, reply};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl<C: Contract> Client<C> {
     /// The fault of the way to a service of another process.
     pub async fn lookup(&self) -> Result<ServiceInfo, Fault> {
         match &self.target {
-            Target::Here(slot) => Ok(super::any_service::info(slot)),
+            Target::Here(slot) => Ok((&**slot as &dyn AnyService).info()),
             Target::Elsewhere(remote) => {
                 let info = call_out(remote, "lookup", Value::Null, Options::default())?.await?;
                 crate::json::from_value("the answer of lookup", info)
@@ -171,19 +171,8 @@ impl<C: Contract> Client<C> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
-        let (to, answer) = reply();
-        let what = OperationBody::Subscribe(Box::new(Entering {
-            how,
-            sink,
-            reply: to,
-        }));
-        let until = begin(slot, what, options, true)?;
-        let deadlines = &slot.common.shared.deadlines;
-        match deadlines.before(until, answer).await {
-            Ok(Ok(result)) => result.map(NewSubscription::take),
-            Ok(Err(_)) => Err(no_answer(&slot.common.path)),
-            Err(_) => Err(timeout(&slot.common.path)),
-        }
+        let (until, answer) = slot.begin_entering(how, sink, options)?;
+        entered(&slot.common, until, answer).await
     }
 
     pub(crate) fn unsubscribe(&self, id: u64) -> Call<C, ()> {
@@ -251,7 +240,7 @@ impl<C: Contract> Client<C> {
     /// How many changes wait at the service.
     fn waiting(&self) -> usize {
         match &self.target {
-            Target::Here(slot) => slot.changes.look().0,
+            Target::Here(slot) => slot.common.changes.look().0,
             Target::Elsewhere(_) => 0,
         }
     }
@@ -290,65 +279,47 @@ impl<C: Contract> Client<C> {
 
 /// Checks whether `what` may be asked for, takes room and posts it. Until when the answer may take.
 pub(crate) fn begin<C: Contract>(
-    slot: &Arc<ServiceSlot<C>>,
+    slot: &ServiceSlot<C>,
     what: OperationBody<C>,
-    mut options: Options,
+    options: Options,
     waits: bool,
 ) -> Result<Instant, Fault> {
-    let (verb, group) = what.verb();
-    let context = CallContext::inherited();
-    let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), waits)?;
-    let room = match slot.depth(group) {
-        Some(depth) => depth.enter().ok_or_else(|| full(slot, group))?,
-        None => DepthRoom::none(),
-    };
-    let shared = &slot.common.shared;
-    let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
-    if !waits {
-        envelope.set_one_way();
+    let entered = slot.common.enter(what.verb(), options, waits)?;
+    Ok(slot.post_entered(what, entered))
+}
+
+impl<C: Contract> ServiceSlot<C> {
+    /// Asks for a subscription. Until when the answer may take.
+    pub(super) fn begin_entering(
+        &self,
+        how: Subscribe,
+        sink: Sink<C>,
+        options: Options,
+    ) -> Result<(Instant, Reply<Result<NewSubscription, Fault>>), Fault> {
+        let (to, answer) = reply();
+        let entering = Entering {
+            how,
+            sink,
+            reply: to,
+        };
+        let what = OperationBody::Subscribe(Box::new(entering));
+        Ok((begin(self, what, options, true)?, answer))
     }
-    slot.post(OperationItem {
-        room,
-        what,
-        envelope,
-        under: Causalities::none(),
-    });
-    Ok(deadline)
-}
 
-/// As [`begin`], and waits for room before.
-pub(crate) async fn begin_wait<C: Contract>(
-    slot: &Arc<ServiceSlot<C>>,
-    what: OperationBody<C>,
-    mut options: Options,
-    context: Option<CallContext>,
-) -> Result<Instant, Fault> {
-    let (verb, group) = what.verb();
-    let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), true)?;
-    let shared = &slot.common.shared;
-    let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
-    let room = match slot.depth(group) {
-        Some(depth) => {
-            let entered = shared.deadlines.before(deadline, depth.enter_wait()).await;
-            entered.map_err(|_| full(slot, group))?
-        }
-        None => DepthRoom::none(),
-    };
-    slot.post(OperationItem {
-        room,
-        what,
-        envelope,
-        under: Causalities::none(),
-    });
-    Ok(deadline)
-}
-
-fn full<C: Contract>(slot: &ServiceSlot<C>, group: Group) -> Fault {
-    let limit = slot.depth(group).map_or(0, |depth| depth.limit());
-    let reason = format!("{limit} operations wait there already; try again, or wait for room");
-    Fault::new(FaultCode::QueuingLimitExceeded, reason)
-        .of_service(&slot.common.path)
-        .retry_after(std::time::Duration::from_millis(10))
+    /// Posts an operation that may be. Until when the answer may take.
+    pub(super) fn post_entered(
+        &self,
+        what: OperationBody<C>,
+        entered: EnteredOperation,
+    ) -> Instant {
+        self.post(OperationItem {
+            room: entered.room,
+            what,
+            envelope: entered.envelope,
+            under: Causalities::none(),
+        });
+        entered.deadline
+    }
 }
 
 pub(crate) fn timeout(path: &str) -> Fault {

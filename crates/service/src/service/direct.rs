@@ -12,7 +12,8 @@
 //!
 //! A replay has all operations posted, so that every order of them is tried.
 
-use super::slot::ServiceSlot;
+use super::batches::BatchesRun;
+use super::slot::{Common, ServiceSlot};
 use crate::context::CallContext;
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
@@ -44,13 +45,12 @@ pub(crate) trait AtOnce<C: Contract>: Send + Sync {
     ) -> Result<Result<C::Outcome, Fault>, C::Request>;
 }
 
-/// What is known of operations that may be carried out where they are called.
-pub(crate) struct DirectOperations<C: Contract> {
-    /// There once the service serves, but not under a replay.
-    served: OnceLock<Weak<dyn AtOnce<C>>>,
-    /// What is known of the handler of each operation: a [`Length`].
-    lengths: Box<[AtomicU8]>,
-}
+/// A service at work, for operations that may be carried out where they are called. It is there
+/// once the service serves, but not under a replay.
+pub(crate) struct DirectService<C: Contract>(OnceLock<Weak<dyn AtOnce<C>>>);
+
+/// What is known of the handler of each operation: a [`Length`].
+pub(crate) struct HandlerLengths(Box<[AtomicU8]>);
 
 /// How long a handler takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,19 +88,28 @@ pub(crate) fn gives_way() -> bool {
     enough
 }
 
-impl<C: Contract> DirectOperations<C> {
+impl<C: Contract> DirectService<C> {
     pub(crate) fn serve(&self, served: Weak<dyn AtOnce<C>>) {
         // It serves once.
-        let _again = self.served.set(served);
+        let _again = self.0.set(served);
+    }
+}
+
+impl HandlerLengths {
+    /// Of so many operations.
+    pub(crate) fn new(operations: usize) -> Self {
+        let unknown = || AtomicU8::new(Length::Unknown as u8);
+        HandlerLengths((0..operations).map(|_| unknown()).collect())
     }
 
     /// The handler of an operation has run for so long.
+    #[inline]
     pub(crate) fn ran(&self, operation: &Operation, span: Duration) {
         let length = match span < SHORT {
             true => Length::Short,
             false => Length::Long,
         };
-        let known = &self.lengths[operation.number];
+        let known = &self.0[operation.number];
         // Relaxed, here and below: either way is right at any time.
         if known.load(Ordering::Relaxed) != length as u8 {
             known.store(length as u8, Ordering::Relaxed);
@@ -108,14 +117,16 @@ impl<C: Contract> DirectOperations<C> {
     }
 
     /// Whether the next run of the handler of an operation is to be measured in any case.
+    #[inline]
     pub(crate) fn is_unknown(&self, operation: &Operation) -> bool {
-        self.lengths[operation.number].load(Ordering::Relaxed) == Length::Unknown as u8
+        self.0[operation.number].load(Ordering::Relaxed) == Length::Unknown as u8
     }
 
     /// Whether a handler is taken for short. A change that was never measured is, since nothing of
     /// the service could run beside it; not where somebody waits for only so long.
+    #[inline]
     fn is_short(&self, operation: &Operation, has_deadline: bool) -> bool {
-        match self.lengths[operation.number].load(Ordering::Relaxed) {
+        match self.0[operation.number].load(Ordering::Relaxed) {
             length if length == Length::Short as u8 => true,
             length if length == Length::Long as u8 => false,
             _ => operation.group == Group::Exclusive && !has_deadline,
@@ -131,6 +142,26 @@ impl<C: Contract> ServiceSlot<C> {
         options: &Options,
         context: Option<&CallContext>,
     ) -> Option<Arc<dyn AtOnce<C>>> {
+        match self
+            .common
+            .starts_at_once(operation, options, context, self.batches.run_now())
+        {
+            true => self.direct.0.get()?.upgrade(),
+            false => None,
+        }
+    }
+}
+
+impl Common {
+    /// Whether `operation`, or Get, may be carried out now where it is called.
+    #[inline]
+    fn starts_at_once(
+        &self,
+        operation: Option<&Operation>,
+        options: &Options,
+        context: Option<&CallContext>,
+        batches: &BatchesRun,
+    ) -> bool {
         let is_plain = options.key.is_none() && !options.capture;
         let fits = match operation {
             None => true,
@@ -144,44 +175,35 @@ impl<C: Contract> ServiceSlot<C> {
                 };
                 group
                     && !operation.is_async
-                    && self.direct.is_short(operation, has_deadline)
-                    && self.common.queue.is_own_worker()
+                    && self.lengths.is_short(operation, has_deadline)
+                    && self.queue.is_own_worker()
             }
         };
         // What the caller has posted before comes first.
-        if !(is_plain && fits && self.no_change_waits() && self.common.queue.may_start()) {
-            return None;
-        }
-        self.direct.served.get()?.upgrade()
+        is_plain && fits && self.no_change_waits(batches) && self.queue.may_start()
     }
 
     /// Whether no change waits. A batch of them that another worker handles soon ends, so a worker
     /// looks for a moment. To post a call takes longer, and whoever calls meanwhile would post too.
     #[inline]
-    fn no_change_waits(&self) -> bool {
-        match self.batches.runs() && self.common.queue.is_own_worker() {
-            true => self.no_change_waits_soon(),
+    fn no_change_waits(&self, batches: &BatchesRun) -> bool {
+        match batches.is_now() && self.queue.is_own_worker() {
+            true => self.no_change_waits_soon(batches),
             false => self.changes.is_empty(),
         }
     }
 
     #[cold]
-    fn no_change_waits_soon(&self) -> bool {
+    fn no_change_waits_soon(&self, batches: &BatchesRun) -> bool {
         (0..LOOKS).any(|_| {
             spin_for(PAUSE);
-            !self.batches.runs() && self.changes.is_empty()
+            !batches.is_now() && self.changes.is_empty()
         })
     }
 }
 
-impl<C: Contract> Default for DirectOperations<C> {
+impl<C: Contract> Default for DirectService<C> {
     fn default() -> Self {
-        DirectOperations {
-            served: OnceLock::new(),
-            lengths: C::OPERATIONS
-                .iter()
-                .map(|_| AtomicU8::new(Length::Unknown as u8))
-                .collect(),
-        }
+        DirectService(OnceLock::new())
     }
 }

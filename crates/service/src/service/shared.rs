@@ -2,7 +2,7 @@
 
 use super::slot::Common;
 use super::threads::{OwnQueue, ServiceDispatchers};
-use super::{Abandon, Any, ServiceKind};
+use super::{Any, AnyServed, ServiceKind};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::lifecycle::Lifecycle;
@@ -54,7 +54,7 @@ pub(crate) struct NodeShared {
 #[derive(Default)]
 struct Places {
     services: BTreeMap<String, Any>,
-    served: BTreeMap<String, Arc<dyn Abandon>>,
+    served: BTreeMap<String, Arc<dyn AnyServed>>,
     /// Those who wait for something to change.
     wakers: Vec<Waker>,
     /// By the buckets of paths: more than any version of a service that has ended there.
@@ -242,7 +242,7 @@ impl NodeShared {
     }
 
     /// The service serves; `false` when the node has ended meanwhile.
-    pub(crate) fn set_served(&self, common: &Common, served: Arc<dyn Abandon>) -> bool {
+    pub(crate) fn set_served(&self, common: &Common, served: Arc<dyn AnyServed>) -> bool {
         let mut places = self.places.lock();
         let here = places.services.get(&*common.path);
         // One that was dropped meanwhile has no place any more, and another may have it.
@@ -380,7 +380,7 @@ impl NodeShared {
     }
 
     /// The node ends: no service is there any more.
-    pub(crate) fn take_all(&self) -> Vec<Arc<dyn Abandon>> {
+    pub(crate) fn take_all(&self) -> Vec<Arc<dyn AnyServed>> {
         let mut places = self.places.lock();
         places.closed = true;
         let served = std::mem::take(&mut places.served);

@@ -1,7 +1,7 @@
 //! Where a service is reached: its ports, which outlive the service that serves them.
 
 use super::batches::Batches;
-use super::direct::DirectOperations;
+use super::direct::{DirectService, HandlerLengths};
 use super::shared::NodeShared;
 use super::subscriptions::{Entering, Subscriptions};
 use super::threads::OwnThreads;
@@ -16,7 +16,6 @@ use crate::options::RequestEnvelope;
 use crate::patch::Patch;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
-use crate::spec::Spec;
 use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
 use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
@@ -50,6 +49,15 @@ pub(crate) struct Common {
     pub(crate) figures: Figures,
     /// The services that wait for each other, if this is one of them.
     pub(crate) cycle: Mutex<Option<String>>,
+    /// How many wait at the concurrent and the independent port, and at the exclusive one.
+    pub(crate) reads: Arc<Depth>,
+    pub(crate) changes: Arc<Depth>,
+    /// Used inside exclusive handlers only.
+    pub(crate) keys: Mutex<KeyedAnswers>,
+    /// Whether it has a store, for which changes wait.
+    pub(crate) is_stored: bool,
+    pub(crate) lengths: HandlerLengths,
+    pub(crate) latencies: Latencies,
 }
 
 impl CallingService for Common {
@@ -100,16 +108,8 @@ pub(crate) struct ServiceSlot<C: Contract> {
     pub(crate) exclusive_async: Port<OperationItem<C>>,
     pub(crate) teardown: Port<OperationItem<C>>,
     pub(crate) independent: Port<OperationItem<C>>,
-    /// How many wait at the concurrent and the independent port, and at the exclusive one.
-    pub(crate) reads: Arc<Depth>,
-    pub(crate) changes: Arc<Depth>,
     pub(crate) subscriptions: Subscriptions<C>,
-    /// Used inside exclusive handlers only.
-    pub(crate) keys: Mutex<KeyedAnswers>,
-    /// Whether it has a store, for which changes wait.
-    pub(crate) is_stored: bool,
-    pub(crate) direct: DirectOperations<C>,
-    pub(crate) latencies: Latencies,
+    pub(crate) direct: DirectService<C>,
 }
 
 /// The operations of all services whose spans are told, behind those of the contract.
@@ -137,7 +137,7 @@ pub(crate) enum OperationBody<C: Contract> {
 }
 
 impl<C: Contract> ServiceSlot<C> {
-    pub(crate) fn new(common: Arc<Common>, spec: &Spec) -> Self {
+    pub(crate) fn new(common: Arc<Common>) -> Self {
         ServiceSlot {
             common,
             concurrent: Port::new(),
@@ -147,23 +147,8 @@ impl<C: Contract> ServiceSlot<C> {
             exclusive_async: Port::new(),
             teardown: Port::new(),
             independent: Port::new(),
-            // A service with room for nothing would answer nobody.
-            reads: Arc::new(Depth::new(spec.depth.max(1))),
-            changes: Arc::new(Depth::new(spec.depth.max(1))),
             subscriptions: Subscriptions::default(),
-            keys: Mutex::new(KeyedAnswers::new(spec.key_bytes)),
-            is_stored: spec.persist.is_some(),
-            direct: DirectOperations::default(),
-            latencies: Latencies::new(C::OPERATIONS.len() + UNIFORM.len()),
-        }
-    }
-
-    /// How many of a group may wait; none for what ends the service.
-    pub(crate) fn depth(&self, group: Group) -> Option<&Arc<Depth>> {
-        match group {
-            Group::Concurrent | Group::Independent => Some(&self.reads),
-            Group::Exclusive => Some(&self.changes),
-            Group::Teardown => None,
+            direct: DirectService::default(),
         }
     }
 
@@ -181,7 +166,10 @@ impl<C: Contract> ServiceSlot<C> {
     /// for itself or for a commit, and runs under no causality, as all of them.
     fn is_of_batch(&self, what: &OperationBody<C>) -> bool {
         let of_contract = matches!(what, OperationBody::Request(..));
-        of_contract && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
+        of_contract
+            && !self.common.is_stored
+            && !what.is_async()
+            && Causalities::active().is_empty()
     }
 
     /// Posts an item for which there is room.
@@ -226,6 +214,15 @@ impl<C: Contract> ServiceSlot<C> {
 }
 
 impl Common {
+    /// How many of a group may wait; none for what ends the service.
+    pub(crate) fn depth(&self, group: Group) -> Option<&Arc<Depth>> {
+        match group {
+            Group::Concurrent | Group::Independent => Some(&self.reads),
+            Group::Exclusive => Some(&self.changes),
+            Group::Teardown => None,
+        }
+    }
+
     pub(crate) fn version(&self) -> u64 {
         // Relaxed: whoever reads it is in the interleave, or takes it for what it was.
         self.version.load(Ordering::Relaxed)

@@ -1,8 +1,9 @@
 //! `/sys/constructor`, `/sys/contracts`, `/sys/manifests`.
 
-use crate::manifest::Loaded;
+use crate::json;
+use crate::manifest::{Loaded, Manifest};
 use crate::spec::Spec;
-use crate::{Cx, Fault, OperationInfo, Service, ServiceInfo, State, contract, data};
+use crate::{Cx, Fault, OperationInfo, Service, ServiceInfo, State, Value, contract, data};
 use std::collections::BTreeMap;
 
 /// The state of a service that has none.
@@ -49,6 +50,10 @@ pub trait Manifests {
     /// Loads texts, which are one composition.
     #[submit]
     async fn load(cx: Cx, texts: Vec<String>) -> Result<Vec<Loaded>, Fault>;
+
+    /// The JSON Schema of a manifest.
+    #[query]
+    fn schema(&self) -> Value;
 }
 
 #[derive(Service)]
@@ -105,5 +110,9 @@ impl Catalogues for CatalogueService {
 impl Manifests for ManifestService {
     async fn load(cx: Cx, texts: Vec<String>) -> Result<Vec<Loaded>, Fault> {
         crate::manifest::load(&cx.common.shared, &texts).await
+    }
+
+    fn schema(&self) -> Value {
+        json::schema::<Manifest>()
     }
 }

@@ -226,6 +226,11 @@ fn dss_034_to_036_sem_g366_reads_together_changes_alone() {
             call.await.unwrap();
         }
         assert!(clock.now() - begun >= 200 * MS, "two changes do not");
+        let slow = shop.add_slowly(100).into_future();
+        sleep(MS).await;
+        let read = shop.get().await.unwrap();
+        assert_eq!(read.items["slow"], 6, "nor does a read beside a change");
+        slow.await.unwrap();
     });
 }
 

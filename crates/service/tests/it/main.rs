@@ -5,6 +5,7 @@ mod clerk;
 mod deadlines;
 mod direct;
 mod fuzz;
+mod hosting;
 mod jobs;
 mod kills;
 mod network;

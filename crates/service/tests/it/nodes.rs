@@ -40,7 +40,7 @@ fn dss_001_to_003_the_path_of_a_service() {
 }
 
 #[test]
-fn dss_005_to_007_the_directory() {
+fn dss_005_007_the_directory() {
     replay(async |node| {
         let directory: DirectoriesClient = node.client("/sys/directory").unwrap();
         let shops = || {
@@ -136,34 +136,6 @@ fn dss_037_041_notifications_and_beats_are_inside_the_interleave() {
         sleep(Duration::from_millis(10_500)).await;
         let state = clerk.get().await.unwrap();
         assert_eq!((state.beats, state.seen), (10, 1));
-        clerk.drop_service().await.unwrap();
-        let calls = || node.find("/sys/log").unwrap().figures().calls;
-        let before = calls();
-        sleep(Duration::from_secs(10)).await;
-        assert_eq!(calls(), before, "nothing beats any more");
-    });
-}
-
-#[test]
-fn dss_042_a_service_with_a_thread_of_its_own() {
-    motet_testkit::within(Duration::from_secs(60), || {
-        let dispatcher = Dispatcher::new(1);
-        let node = node(&dispatcher);
-        motet_ports::wait_blocking(async {
-            let own = node
-                .create(Create::<Chain>::of().at("/own").threads(1))
-                .await
-                .unwrap();
-            let other = node
-                .create(Create::<Chain>::of().at("/other"))
-                .await
-                .unwrap();
-            assert_eq!(own.compute(1).await, Ok(2));
-            assert_eq!(other.compute(1).await, Ok(2));
-            node.shutdown().await;
-            assert_eq!(own.get().await.unwrap_err().code(), FaultCode::Gone);
-        })
-        .unwrap();
     });
 }
 
@@ -423,7 +395,7 @@ fn dss_080_the_constructor_makes_by_name() {
 }
 
 #[test]
-fn dss_098_sem_g391_a_node_ends_in_the_order_of_its_partners() {
+fn dss_098_sem_g391_nothing_answers_behind_the_end_of_a_node() {
     replay(async |node| {
         let shop = shop(&node).await;
         let clerk = node.create(Create::<ShopClerk>::of()).await.unwrap();
@@ -523,6 +495,7 @@ fn dss_107_the_timescale_of_a_node() {
     let replay = Replay::new(1);
     let node = Node::builder("slow")
         .register::<CornerShop>()
+        .register::<ShopClerk>()
         .timescale(Timescale::new(2.0));
     let node = node.start(&replay).unwrap();
     replay_with(&replay, &node, async |node| {
@@ -534,5 +507,11 @@ fn dss_107_the_timescale_of_a_node() {
             .await
             .unwrap_err();
         assert_eq!((clock.now() - begun).as_secs(), 2);
+        // It beats each second, of the node's.
+        let clerk = node.create(Create::<ShopClerk>::of()).await.unwrap();
+        let begun = clock.now();
+        sleep(Duration::from_millis(3500)).await;
+        assert_eq!((clock.now() - begun).as_secs(), 7);
+        assert_eq!(clerk.get().await.unwrap().beats, 3);
     });
 }

@@ -5,7 +5,8 @@ use motet_dispatch::{Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::LogsClient;
 use motet_service::{
-    Create, Event, Node, Restart, Service, Slow, State, Subscribe, Supervise, contract, data,
+    Create, Event, FaultCode, Node, Options, Restart, Service, Slow, State, Subscribe, Supervise,
+    contract, data,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::future::{Future, poll_fn};
@@ -437,7 +438,15 @@ fn dss_062_nothing_after_the_acknowledged_end() {
 #[test]
 fn dss_063_a_subscription_that_is_refused() {
     replayed(async |node| {
-        let shop = shop(&node).await;
+        let create = Create::<CornerShop>::of().at("/shop");
+        let shop = node.create(create.allow(["viewer: get"])).await.unwrap();
+        let mut options = Options::default();
+        options.principal = Some("viewer".into());
+        let any = node.find("/shop").unwrap();
+        let refused = any.subscribe_with(Subscribe::all(), options).await;
+        let why = refused.err().map(|fault| fault.code());
+        assert_eq!(why, Some(FaultCode::PermissionDenied));
+        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
         shop.drop_service().await.unwrap();
         assert!(shop.subscribe(Subscribe::all()).await.is_err());
     });

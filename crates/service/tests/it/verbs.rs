@@ -1,8 +1,12 @@
 //! The uniform operations and what isolates a service.
 
 use crate::shop::{CornerShop, Line, ShopFault, Stock, everywhere, replayed, shop, threaded};
+use motet_ports::timer::sleep;
 use motet_service::{AnyClient, Create, FaultCode, Lifecycle, Value};
 use std::sync::Arc;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
 
 fn code<T: std::fmt::Debug>(result: Result<T, motet_service::Fault>) -> FaultCode {
     result.unwrap_err().code()
@@ -243,6 +247,22 @@ fn dss_024_drop_waits_for_what_runs() {
         // It had begun, or it was never begun.
         if let Err(fault) = slow {
             assert_eq!(fault.code(), FaultCode::Gone);
+        }
+    });
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let clock = node.queue().clock();
+        let slow = shop.add_slowly(50).into_future();
+        sleep(MS).await;
+        let begun = clock.now();
+        let dropped = shop.drop_service().into_future();
+        sleep(MS).await;
+        let late = [shop.add(1), shop.add(1)].map(IntoFuture::into_future);
+        assert_eq!(dropped.await, Ok(()));
+        assert!(clock.now() - begun >= 48 * MS, "it waits for what runs");
+        assert_eq!(slow.await, Ok(()));
+        for late in late {
+            assert_eq!(code(late.await), FaultCode::Gone);
         }
     });
 }

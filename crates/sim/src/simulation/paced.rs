@@ -33,7 +33,7 @@ impl Simulation {
     pub fn run_paced(&self, end: Time, tick: Duration) -> Result<Duration, Stuck> {
         let core = &*self.0.0;
         let (begin, first) = (Instant::now(), core.now.get());
-        if end < first {
+        if end <= first {
             return Ok(Duration::ZERO);
         }
         let due = |time: Time| real(tick, time - first);

@@ -1,7 +1,10 @@
 //! What a model must not do, and what is said of it: on every rank the same.
 
-use motet_comm::{RunError, World};
+use crate::outside::pause;
+use motet_comm::{RunError, SendOverflow, World};
 use motet_sim::{Logical, Mode, Model, ModelError, Options, Out, Reversible, SimError, Time};
+use motet_testkit::{patience, within};
+use std::time::Duration;
 
 const MODES: [Mode; 4] = [
     Mode::Sequential,
@@ -111,6 +114,61 @@ fn sem_g180_every_rank_gets_the_same_error() {
         refused(|out| out.schedule(2, Time::MAX, ())),
         [(); 4].map(|()| late.clone())
     );
+}
+
+/// Processes 1 and 2 throw a ball to each other, and 1 tells 0 of it. That takes long over its
+/// first event, and then does what it must not.
+#[derive(Clone)]
+struct Listening;
+
+impl Logical for Listening {
+    type Event = ();
+
+    fn start(&mut self, out: &mut Out<'_, ()>) {
+        if out.process() < 2 {
+            out.schedule(out.process(), 1, ());
+        }
+    }
+
+    fn handle(&mut self, _: Time, (): (), out: &mut Out<'_, ()>) {
+        match out.process() {
+            0 => {
+                pause(Duration::from_millis(200));
+                out.schedule(3, 10, ());
+            }
+            1 => [0, 2].into_iter().for_each(|to| out.schedule(to, 10, ())),
+            _ => out.schedule(1, 10, ()),
+        }
+    }
+}
+
+#[test]
+fn sem_g180_who_waits_for_room_hears_of_an_error() {
+    let nobody = ModelError::NoSuchProcess {
+        from: 0,
+        to: 3,
+        processes: 3,
+        time: 1,
+    };
+    for messages in [1, 2] {
+        let found = within(patience(), move || {
+            let options = Options {
+                end: 1_000_000,
+                lookahead: 10,
+                ..OPTIONS
+            };
+            let links = [(1, 0, 10), (1, 2, 10), (2, 1, 10)];
+            let model = Model::new(3, |_| Listening, options).linked(links);
+            let world = World::threads(3).workers(3);
+            let run = world
+                .limit(messages, SendOverflow::Wait)
+                .run(async |comm| Ok(model.run(&comm, Mode::NullMessages).await.err()));
+            let found: Result<Vec<Option<SimError>>, RunError<SimError>> = run;
+            found.unwrap()
+        });
+        let all = [(); 3].map(|()| Some(SimError::from(nobody.clone())));
+        assert_eq!(found, all, "{messages}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(1);
 
 /// The thread does nothing for so long.
-fn pause(span: Duration) {
+pub(crate) fn pause(span: Duration) {
     let begin = Instant::now();
     while begin.elapsed() < span {
         thread::park_timeout(span - begin.elapsed().min(span));

@@ -123,6 +123,20 @@ fn sem_g194_parts_of_another_run_are_refused() {
 }
 
 #[test]
+fn sem_g194_a_time_that_has_passed_changes_nothing() {
+    let own = model(5, END);
+    let times = World::threads(1).run(async |comm| -> Result<_, SimError> {
+        let (_, saved) = own.run_part(&comm, Mode::Sequential, vec![], 40).await?;
+        let pending = saved.pending();
+        let part = own.run_part(&comm, Mode::Sequential, vec![saved], 30);
+        let (outcome, saved) = part.await?;
+        assert_eq!((outcome.report.committed, saved.pending()), (0, pending));
+        Ok(saved.time())
+    });
+    assert_eq!(times.unwrap(), [40]);
+}
+
+#[test]
 fn a_part_is_what_its_processes_wait_for() {
     let own = model(5, END);
     let (_, left) = part(&own, (Mode::Sequential, 1), &[], 40).unwrap();

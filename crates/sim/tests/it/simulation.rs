@@ -298,6 +298,25 @@ fn a_run_to_a_time_that_has_passed_changes_nothing() {
 }
 
 #[test]
+fn what_takes_place_at_the_end_of_a_run_is_left_to_a_later_one() {
+    let (simulation, notes) = (Simulation::new(1), Notes::default());
+    let log = notes.clone();
+    simulation.spawn("clock", async move |sim| {
+        sim.sleep(10).await;
+        log.add(&sim, "rings");
+    });
+    // Also where the run before has ended there.
+    for _ in 0..2 {
+        simulation.run_until(10).unwrap();
+        let late = simulation.run_paced(10, Duration::from_secs(1)).unwrap();
+        assert_eq!((simulation.now(), late), (10, Duration::ZERO));
+        notes.are(&[]);
+    }
+    simulation.run_until(11).unwrap();
+    notes.are(&[(10, "rings")]);
+}
+
+#[test]
 fn sem_g187_a_stuck_simulation_says_who_waits_for_what() {
     let simulation = Simulation::new(1);
     let (tank, pump) = (

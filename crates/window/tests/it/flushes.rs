@@ -1,11 +1,12 @@
 //! Flushes of what was asked while others were under way, or has been given up.
 
+use crate::network::processes;
 use crate::worlds::over;
-use motet_comm::Communicator;
+use motet_comm::{Communicator, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
-use motet_window::{Op, Window, WindowError};
+use motet_window::{Lock, Op, Window, WindowError};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -147,5 +148,56 @@ fn sem_g350_what_has_brought_its_answer_is_done() {
             Ok(())
         });
         assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+    });
+}
+
+/// Looks once at a call that waits, and gives it up.
+async fn give_up<R>(call: impl Future<Output = R>) {
+    let mut call = pin!(call);
+    assert!(waits(call.as_mut()).await);
+}
+
+/// Rank 0 gives calls up while rank 1 has its numbers and its lock.
+async fn gives_up(comm: Communicator) -> Result<(), WindowError> {
+    static HELD: AtomicBool = AtomicBool::new(false);
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    let window = Window::create(&comm, vec![0_i32; 200]).await?;
+    if comm.rank() == 0 {
+        wait_for(&HELD);
+        window.put(1, 0, &[1]).await?;
+        give_up(window.get(1, 0, 200)).await;
+        give_up(window.fetch_and_op(1, 0, 1, Op::Sum)).await;
+        give_up(window.compare_and_swap(1, 0, 2, 3)).await;
+        give_up(window.flush(1)).await;
+        give_up(window.lock(1, Lock::Exclusive)).await;
+        give_up(window.lock(1, Lock::Shared)).await;
+        ASKED.store(true, Ordering::Release);
+    } else {
+        let lock = window.lock(1, Lock::Exclusive).await?;
+        window.with(|_| {
+            HELD.store(true, Ordering::Release);
+            wait_for(&ASKED);
+        });
+        lock.unlock().await?;
+    }
+    window.fence().await?;
+    if comm.rank() == 0 {
+        // It takes what has come, and none of that is its own answer.
+        assert_eq!(window.get(1, 0, 1).await?, [3]);
+    }
+    window.free().await?;
+    Ok(())
+}
+
+#[test]
+fn answers_to_calls_that_were_given_up_are_received() {
+    within(patience(), || {
+        let ended = processes(2, |end| {
+            let ended = World::over(end, 1).run_outcome(gives_up);
+            ended.map(|outcome| outcome.unmatched)
+        });
+        for unmatched in ended {
+            assert_eq!(unmatched.unwrap(), []);
+        }
     });
 }

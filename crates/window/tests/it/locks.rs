@@ -96,6 +96,46 @@ fn sem_g348_a_lock_that_is_not_waited_for_any_more_is_not_taken() {
     });
 }
 
+#[test]
+fn what_a_lock_is_told_that_was_given_up_is_received() {
+    within(patience(), || {
+        let outcome = World::threads(2).run_outcome(async |comm| -> Result<(), WindowError> {
+            let window = Window::create(&comm, vec![0_u8]).await?;
+            for is_given in [true, false] {
+                if comm.rank() == 0 {
+                    let lock = window.lock(0, Lock::Exclusive).await?;
+                    comm.send(1, 0, ()).await?;
+                    comm.recv::<()>(1, 0).await?;
+                    if is_given {
+                        lock.unlock().await?;
+                        comm.send(1, 0, ()).await?;
+                    } else {
+                        comm.recv::<()>(1, 0).await?;
+                        lock.unlock().await?;
+                    }
+                } else {
+                    comm.recv::<()>(0, 0).await?;
+                    {
+                        let mut wish = pin!(window.lock(0, Lock::Exclusive));
+                        let waits = poll_fn(|cx| Poll::Ready(wish.as_mut().poll(cx).is_pending()));
+                        assert!(waits.await, "rank 0 holds it");
+                        comm.send(0, 0, ()).await?;
+                        if is_given {
+                            comm.recv::<()>(0, 0).await?;
+                        }
+                    }
+                    if !is_given {
+                        comm.send(0, 0, ()).await?;
+                    }
+                }
+            }
+            window.free().await?;
+            Ok(())
+        });
+        assert_eq!(outcome.unwrap().unmatched, []);
+    });
+}
+
 /// Rank 0 has come to the fence when it gives the lock of rank 1 back, for which rank 2 waits
 /// before it.
 fn is_given_back_in_a_fence(drops: bool) {

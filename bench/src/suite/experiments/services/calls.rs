@@ -4,7 +4,8 @@ use crate::said::Said;
 use motet_dispatch::{Dispatcher, spawn};
 use motet_ports::{reply, wait_blocking};
 use motet_service::{Create, Fault, Node, Service, State, contract, data};
-use std::time::Instant;
+use motet_sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,8 @@ pub(crate) enum CallKind {
     Get,
     /// Changed alone.
     Update,
+    /// The same, with all that a call may say: until when, of which version, a header.
+    Whole,
     /// The same, by a method that may wait: its calls go by the port.
     Posted,
     /// Changed alone, and nothing is awaited but one answer behind the group.
@@ -53,6 +56,12 @@ impl Counts for Counter {
         self.add(n)
     }
 }
+
+/// What a call says with [`CallKind::Whole`].
+struct CountHeader;
+
+/// Until when: long after the end of a group.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Microseconds of a message to a motet service on one worker, when `warm` groups have gone before.
 pub(crate) fn on_motet(
@@ -102,12 +111,20 @@ async fn measure(
     groups: usize,
     warm: usize,
 ) -> Result<f64, Fault> {
+    // Each change makes the version that the next one wants. Relaxed: only this task counts.
+    let version = AtomicU64::new(0);
+    let whole = || {
+        let version = version.fetch_add(1, Ordering::Relaxed);
+        let call = counter.add(1).within(LIMIT).if_version(version);
+        call.header(CountHeader)
+    };
     let mut begun = Instant::now();
     for number in 0..warm + groups {
         if number == warm {
             begun = Instant::now();
         }
         match kind {
+            CallKind::Whole => all(group, whole).await?,
             CallKind::Get => all(group, || counter.get()).await?,
             CallKind::Update => all(group, || counter.add(1)).await?,
             CallKind::Posted => all(group, || counter.add_posted(1)).await?,

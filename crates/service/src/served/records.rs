@@ -1,0 +1,143 @@
+//! What is kept of a call, and asked of it, whatever the contract is.
+
+use crate::context::Panicked;
+use crate::keys::{KeyLookup, KeyedAnswers};
+use crate::options::RequestEnvelope;
+use crate::report::{Level, Traced};
+use crate::service::{Common, Figures, timeout};
+use crate::{Fault, FaultCode, Operation};
+use serde_json::Value;
+use std::time::Instant;
+
+/// The request of a keyed operation.
+pub(super) struct Keyed {
+    name: String,
+    body: Value,
+}
+
+/// What is known of the key of a request.
+pub(super) enum Looked {
+    Unkeyed,
+    New(Keyed),
+    Answered(Result<Value, Fault>),
+}
+
+impl Common {
+    /// Whether the caller still waits.
+    #[inline]
+    pub(super) fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
+        let now = self.shared.deadlines.clock().now();
+        match deadline.is_some_and(|deadline| now > deadline) {
+            true => Err(timeout(&self.path)),
+            false => Ok(now),
+        }
+    }
+
+    /// Whether the state has the version that the caller wants.
+    #[inline]
+    pub(super) fn has_version(&self, wanted: Option<u64>) -> Result<(), Fault> {
+        let version = self.version();
+        match wanted {
+            Some(wanted) if wanted != version => {
+                let reason =
+                    format!("the state has version {version}, not {wanted}; read it again");
+                Err(Fault::new(FaultCode::PreconditionFailed, reason).of_service(&self.path))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn no_store(&self) -> Fault {
+        let reason = "the service has no store; create it with `persist`";
+        Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.path)
+    }
+
+    /// How long a handler has run that does not wait, and how long its call has taken; it stands
+    /// for so many `calls`.
+    #[inline]
+    pub(super) fn has_run(
+        &self,
+        operation: &Operation,
+        begun: Instant,
+        posted: Option<Instant>,
+        calls: u64,
+    ) {
+        let now = self.shared.deadlines.clock().now();
+        let span = |from| now.saturating_duration_since(from);
+        self.lengths.ran(operation, span(begun));
+        let whole = span(posted.unwrap_or(begun));
+        self.latencies.note(operation.number, whole, calls);
+    }
+
+    /// Calls of an operation, so many, have taken the time since then.
+    #[inline]
+    pub(super) fn took(&self, place: usize, since: Option<Instant>, calls: u64) {
+        if let Some(since) = since {
+            let now = self.shared.deadlines.clock().now();
+            let span = now.saturating_duration_since(since);
+            self.latencies.note(place, span, calls);
+        }
+    }
+
+    /// Keeps the answer to a request that is captured.
+    pub(super) fn keep_answer(&self, captured: Option<Traced>, answer: &Result<Value, Fault>) {
+        if let Some(traced) = captured {
+            self.shared.captured(&self.path, traced, answer);
+        }
+    }
+
+    /// Keeps the fault of a request that is captured.
+    pub(super) fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
+        if captured.is_some() {
+            self.keep_answer(captured, &Err(fault.clone()));
+        }
+    }
+
+    /// Counts and logs a panic, as a fault for the caller.
+    pub(super) fn panic_fault(&self, panicked: &Panicked) -> Fault {
+        self.panic_fault_of("handler", panicked)
+    }
+
+    /// As [`Common::panic_fault`], of `what`.
+    pub(super) fn panic_fault_of(&self, what: &str, panicked: &Panicked) -> Fault {
+        Figures::count(&self.figures.panics);
+        let reason = format!("the {what} panicked: {}", panicked.message());
+        let shared = &self.shared;
+        shared.log(Level::Error, "panic", &self.path, &reason);
+        Fault::failed(reason).of_service(&self.path)
+    }
+
+    /// Keeps the answer to a keyed request.
+    pub(super) fn keep(&self, Keyed { name, body }: Keyed, answer: Result<Value, Fault>) {
+        let now = self.shared.deadlines.clock().now();
+        self.keys.lock().keep(name, body, answer, now);
+    }
+
+    /// As [`Common::look_up`], of a request for the operation of this name with this body.
+    pub(super) fn look_up_as(
+        &self,
+        operation: &str,
+        body: &dyn Fn() -> Result<Value, Fault>,
+        envelope: &RequestEnvelope,
+    ) -> Looked {
+        let Some(key) = envelope.key() else {
+            return Looked::Unkeyed;
+        };
+        let body = match body() {
+            Ok(body) => serde_json::json!([operation, body]),
+            Err(fault) => return Looked::Answered(Err(fault)),
+        };
+        let name = KeyedAnswers::name(envelope.principal.as_deref(), key);
+        let now = self.shared.deadlines.clock().now();
+        match self.keys.lock().look(&name, &body, now) {
+            KeyLookup::New => Looked::New(Keyed { name, body }),
+            KeyLookup::Same(answer) => Looked::Answered(answer),
+            KeyLookup::Other => {
+                let reason =
+                    format!("the key {key:?} has been used for another request; take a new one");
+                let fault = Fault::new(FaultCode::MessageNotSupported, reason);
+                Looked::Answered(Err(fault.of_service(&self.path)))
+            }
+        }
+    }
+}

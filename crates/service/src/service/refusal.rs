@@ -1,0 +1,55 @@
+//! What comes when a service has ended.
+
+use super::slot::{OperationItem, ServiceSlot};
+use crate::Contract;
+use crate::queue::Queue;
+use motet_ports::{Port, Receive};
+use std::sync::Arc;
+
+impl<C: Contract> ServiceSlot<C> {
+    /// Answers whatever still comes with the fault of a service that has ended.
+    pub(crate) fn refuse_all(slot: &Arc<Self>) {
+        let ports = [
+            &slot.concurrent,
+            &slot.concurrent_async,
+            &slot.exclusive_async,
+            &slot.teardown,
+            &slot.independent,
+        ];
+        for port in ports {
+            let common = Arc::clone(&slot.common);
+            refuse_at(slot, port, move |item: OperationItem<C>| {
+                drop(item.room);
+                item.what.refuse(common.absence());
+            });
+        }
+        let weak = Arc::downgrade(slot);
+        refuse_at(slot, &slot.exclusive, move |()| {
+            if let Some(slot) = weak.upgrade() {
+                refuse_batch(&slot);
+            }
+        });
+    }
+}
+
+/// Refuses the oldest batch.
+fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
+    for item in slot.batches.take() {
+        drop(item.room);
+        item.what.refuse(slot.common.absence());
+    }
+}
+
+fn refuse_at<C: Contract, T: Send + 'static>(
+    slot: &Arc<ServiceSlot<C>>,
+    port: &Port<T>,
+    refuse: impl Fn(T) + Send + Sync + 'static,
+) {
+    let queue = Queue(Arc::clone(&slot.common.shared.queue));
+    if Receive::persistent(port, refuse).activate(&queue).is_err() {
+        // The node has stopped: items that are dropped tell their callers.
+        while port.test().is_some() {
+            drop(slot.batches.take());
+        }
+    }
+}
