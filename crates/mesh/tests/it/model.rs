@@ -340,7 +340,7 @@ fn sem_g219_seen_and_told_are_together_what_was_published() {
 }
 
 #[test]
-#[ignore = "takes a minute: cargo xtask deep"]
+#[ignore = "takes minutes: cargo xtask deep"]
 fn deep_sem_g219_seen_and_told_are_together_what_was_published() {
     programs(100..10_000);
 }
