@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const PACK: &str = include_str!("pack_wheel.py");
 
 /// More is a failure: whoever installs it waits for it. In bytes.
-const LIMIT: u64 = 10_000_000;
+const LIMIT: u64 = 8_000_000;
 
 /// Builds the wheel into the draft, with its profile.
 pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
