@@ -110,7 +110,8 @@ impl Wakes {
         if self.waiting.load(Ordering::Relaxed) > 1 && !self.is_any.load(Ordering::Relaxed) {
             offer_core(Instant::now());
         }
-        self.wake_all(|state| state.is_awake = !state.list.is_empty());
+        // Also with some in the list: their tasks may be gone, and then it does sleep.
+        self.wake_all(|state| state.is_awake = false);
     }
 
     /// The server is awake again: it looks before it sleeps.
@@ -263,6 +264,28 @@ mod tests {
             assert_eq!(pin!(wait).poll(&mut cx), Poll::Ready(Ok(answer)));
         }
         assert_eq!(wakes.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_server_that_sleeps_after_it_woke_those_who_are_gone_is_told() {
+        let (wakes, counted) = (Arc::new(Wakes::default()), Arc::new(Counted::default()));
+        let waker = Waker::from(Arc::clone(&counted));
+        let mut run = pin!(wakes.run());
+        let polled = run.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        wakes.after_sleep();
+        let ask = |is_gone: bool| {
+            let (sender, receiver) = oneshot::channel();
+            let mut wait = Box::pin(wakes.wait(receiver));
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(wait.as_mut().poll(&mut cx).is_pending());
+            assert_eq!(sender.send(()), Ok(()));
+            (!is_gone).then_some(wait)
+        };
+        drop(ask(true));
+        wakes.before_sleep();
+        let _wait = ask(false);
+        assert_eq!(counted.0.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -363,7 +363,13 @@ impl Hub for Core {
                     upto,
                     window,
                 };
-                self.change(|state| state.tell_by(priority, peer, accepted));
+                self.change(|state| {
+                    // Before that its topics may be others with the same numbers. What opens a flow
+                    // is answered with the same.
+                    if state.peers.get(peer).is_some_and(|peer| peer.greeted) {
+                        state.tell_by(priority, peer, accepted);
+                    }
+                });
             }
         }
     }

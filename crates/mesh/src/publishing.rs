@@ -222,6 +222,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let mut state = self.state.lock();
         let gone = state.flows.extract_if(.., |to, flow| which(to, flow));
         let mut gone: Vec<_> = gone.collect();
+        if let Some(log) = &self.log {
+            gone.iter().for_each(|(to, _)| log.end(to));
+        }
         let waiters = if gone.is_empty() {
             Vec::new()
         } else {

@@ -108,7 +108,7 @@ impl Publisher<'_> {
                     "{count} samples did not reach {}: {why}",
                     lost.subscriber
                 ));
-                self.lost += gap.count();
+                self.lost = self.lost.saturating_add(gap.count());
                 Next::Lost(lost)
             }
             Ok(next) => next,

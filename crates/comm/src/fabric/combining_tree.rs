@@ -359,6 +359,10 @@ impl CombiningTree {
                 agree = one.agrees_with(other, ranks);
             });
             if !agree {
+                (0..children).for_each(|child| {
+                    // SAFETY: as above.
+                    self.cells[cell(child)].with_mut(|it| unsafe { (*it).value.clear() });
+                });
                 return;
             }
             let mut right = child;

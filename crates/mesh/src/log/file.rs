@@ -54,9 +54,13 @@ impl SampleLog {
         let (id, begin) = head_of(&path, &mut reads, (key, type_name))?;
         let (index, cut_off) = scan((&path, &mut reads), id, begin)?;
         if cut_off > 0 {
-            let cut = writes.set_len(index.end).and_then(|()| writes.sync_all());
+            let cut = writes.set_len(index.end);
             cut.map_err(|why| LogError::file(&path, "cut off behind its last record", &why))?;
         }
+        // Whoever wrote it last may have been killed before that was on the disk.
+        let synced = writes.sync_all();
+        let synced = synced.and_then(|()| File::open(directory)?.sync_all());
+        synced.map_err(|why| LogError::file(&path, "brought to the disk", &why))?;
         Ok(SampleLog {
             path,
             id,
@@ -255,9 +259,16 @@ fn make_directory(directory: &Path) -> io::Result<()> {
     File::open(above)?.sync_all()
 }
 
+/// A new file is its owner's alone: who can open the lock can hold it, too.
+fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
 /// The lock of a directory, if no other publisher has it.
 fn locked(lock: &Path, samples: &Path) -> Result<File, LogError> {
-    let file = OpenOptions::new().create(true).append(true).open(lock);
+    let file = owners(OpenOptions::new().create(true).append(true)).open(lock);
     let file = file.map_err(|why| LogError::file(lock, "opened", &why))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -272,7 +283,8 @@ fn locked(lock: &Path, samples: &Path) -> Result<File, LogError> {
 fn make(directory: &Path, path: &Path, head: &[u8]) -> Result<(), LogError> {
     let draft = path.with_extension("new");
     let make = || {
-        let mut file = File::create(&draft)?;
+        let mut file =
+            owners(OpenOptions::new().write(true).create(true).truncate(true)).open(&draft)?;
         file.write_all(head)?;
         file.sync_all()?;
         fs::rename(&draft, path)?;

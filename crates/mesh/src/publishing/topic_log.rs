@@ -31,8 +31,11 @@ struct LogNews {
 
 #[derive(Default)]
 struct ToldByLog {
-    /// Samples that are on the disk now, in order.
-    written: Vec<Arc<[u8]>>,
+    /// So many samples are on the disk now.
+    count: u64,
+    /// The last of them, in order, and their bytes.
+    written: VecDeque<Arc<[u8]>>,
+    bytes: usize,
     reads: Vec<ReadForFlow>,
     /// A task takes them.
     has_task: bool,
@@ -128,7 +131,7 @@ impl TopicLog {
         let sample = Arc::clone(&bytes);
         let told = move |number: Result<u64, LogError>| {
             if number.is_ok() {
-                news.tell(|told| told.written.push(sample));
+                news.tell(|told| told.wrote(sample));
             }
             // An error: the publisher has gone.
             let _ = to.post(number);
@@ -157,11 +160,18 @@ impl TopicLog {
         self.flows.lock().at.insert(to, cursor);
     }
 
+    /// This flow is gone.
+    pub(super) fn end(&self, to: &FlowTarget) {
+        self.flows.lock().at.remove(to);
+    }
+
     /// The subscriber has accepted what is up to this number. The numbers that the log does not
     /// have, if it goes on behind them: it had more samples before than this log has.
     pub(super) fn is_at(&self, to: &FlowTarget, upto: u64) -> Option<Gap> {
-        let (mut flows, last) = (self.flows.lock(), self.last());
+        let mut flows = self.flows.lock();
         let cursor = flows.at.get_mut(to)?;
+        // What the log had when the flow began: nothing was sent since.
+        let last = cursor.live - 1;
         let is_ahead = !cursor.is_answered && upto > last && upto >= cursor.next;
         let next = upto.saturating_add(1);
         // The first answer says where the flow begins, also before where it would have.
@@ -192,7 +202,7 @@ impl TopicLog {
         let (mut wanted, mut unread) = (Vec::new(), Vec::new());
         let mut at_log = self.flows.lock();
         let told = self.news.take();
-        at_log.written(told.written);
+        at_log.written(told.count, told.written);
         let State { flows, ready, .. } = state;
         at_log.at.retain(|to, _| flows.contains_key(to));
         for ReadForFlow { to, from, samples } in told.reads {
@@ -202,7 +212,7 @@ impl TopicLog {
             };
             cursor.is_reading = false;
             match samples {
-                Ok(mut samples) if cursor.next == from => {
+                Ok(mut samples) if cursor.is_answered && cursor.next == from => {
                     samples.truncate(flow.out.room());
                     cursor.put(flow, samples);
                 }
@@ -222,6 +232,20 @@ impl TopicLog {
         let flows = self.flows.lock();
         let next = flows.at.get(to).map(|cursor| cursor.next);
         next.map_or(0, |next| (self.last() + 1).saturating_sub(next) as usize)
+    }
+}
+
+impl ToldByLog {
+    /// Keeps a sample that is on the disk now, and of those before it no more than flows keep.
+    fn wrote(&mut self, sample: Arc<[u8]>) {
+        self.count += 1;
+        self.bytes += sample.len() + ENTRY;
+        self.written.push_back(sample);
+        while self.bytes > RECENT
+            && let Some(oldest) = self.written.pop_front()
+        {
+            self.bytes -= oldest.len() + ENTRY;
+        }
     }
 }
 
@@ -256,9 +280,14 @@ impl LogFlows {
         self.recent.get(at).cloned()
     }
 
-    fn written(&mut self, samples: Vec<Arc<[u8]>>) {
+    /// So many are on the disk, and these are the last of them.
+    fn written(&mut self, count: u64, samples: VecDeque<Arc<[u8]>>) {
+        if count > samples.len() as u64 {
+            self.recent.clear();
+            self.recent_bytes = 0;
+        }
+        self.last += count;
         for bytes in samples {
-            self.last += 1;
             self.recent_bytes += bytes.len() + ENTRY;
             self.recent.push_back(bytes);
         }

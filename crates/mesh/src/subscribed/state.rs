@@ -137,10 +137,22 @@ impl<T: Send + Sync + 'static> State<T> {
         })
     }
 
-    /// Whether there are as many logs as there may be, without this one.
-    pub(super) fn has_all_logs(&self, log: Option<LogId>) -> bool {
+    /// Whether there are as many logs as there may be, without this one, and all have topics. Of
+    /// those without one the oldest is forgotten.
+    pub(super) fn has_all_logs(&mut self, log: Option<LogId>) -> bool {
         let is_new = log.is_some_and(|log| self.flows.id(&FlowSource::Log(log)).is_none());
-        is_new && self.flows.count_of_logs() >= MAX_ENTRIES
+        if !is_new || self.flows.count_of_logs() < MAX_ENTRIES {
+            return false;
+        }
+        let has_no_topic = |source: &&FlowSource| match source {
+            FlowSource::Log(log) => self.logs.topic(*log).is_none(),
+            FlowSource::Here(_) | FlowSource::There(..) => false,
+        };
+        let sources = self.flows.iter().map(|flow| &flow.source);
+        let idle = { sources }.find(has_no_topic).cloned();
+        let Some(idle) = idle else { return true };
+        self.flows.close(&idle);
+        false
     }
 
     /// Whether somebody posts, and does not wait for room. He counts what he has posted later.
