@@ -42,6 +42,10 @@ pub trait TaskBody: Send + Sized + 'static {
     fn skip(task: TaskBox<Self>) {
         drop(task);
     }
+
+    /// The task is dropped: what is to be dropped after the rest of its body.
+    #[inline]
+    fn dropped_last(&mut self) -> impl Sized {}
 }
 
 /// A task whose body is known: the owning pointer to one node.
@@ -140,8 +144,11 @@ impl<R: TaskBody> TaskBox<R> {
             R::cleanup(unsafe { TaskBox::from_header(header) });
         },
         discard: |header| {
+            let mut node = header.cast::<TaskNode<R>>();
+            // SAFETY: as above.
+            let _last = unsafe { node.as_mut() }.body.dropped_last();
             // SAFETY: as above; the node was made in `build`.
-            unsafe { NodeMemory::destroy(header.cast::<TaskNode<R>>()) };
+            unsafe { NodeMemory::destroy(node) };
         },
         // SAFETY: the vtable of a Node<R> is called with that node, which its owner lends.
         name: |header| unsafe { header.cast::<TaskNode<R>>().as_ref() }.body.name(),

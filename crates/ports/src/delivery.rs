@@ -2,7 +2,7 @@
 
 use crate::handle_cache::HandleCaching;
 use motet_dispatch::{BoxList, Causalities, Enqueue, Task, TaskBody, TaskBox};
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ impl<T: Send + 'static> TaskBody for ItemDelivery<T> {
 
     fn cleanup(mut task: TaskBox<Self>) {
         // Told that it has lost its task only when the item is back.
-        let to = std::mem::replace(&mut task.to, SentBy(None));
+        let to = mem::replace(&mut task.to, SentBy(None));
         if let Some(arbiter) = &to.0 {
             arbiter.put_back(task);
         }
@@ -132,6 +132,12 @@ impl<T: Send + 'static> TaskBody for ItemDelivery<T> {
     fn name(&self) -> &'static str {
         let to = self.to.0.as_ref();
         to.map_or_else(std::any::type_name::<Self>, |to| to.name())
+    }
+
+    /// Told that it has lost its task only when the item is gone: then others may run.
+    #[inline]
+    fn dropped_last(&mut self) -> impl Sized {
+        mem::replace(&mut self.to, SentBy(None))
     }
 }
 
@@ -164,6 +170,58 @@ impl<A: Sends + ?Sized> Drop for SentBy<A> {
     fn drop(&mut self) {
         if let Some(arbiter) = &self.0 {
             arbiter.lose();
+        }
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use motet_sync::Mutex;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    type Log = Arc<Mutex<Vec<&'static str>>>;
+
+    struct Noisy(Log, bool);
+
+    impl Drop for Noisy {
+        fn drop(&mut self) {
+            self.0.lock().push("item");
+            assert!(!self.1, "a destructor that panics");
+        }
+    }
+
+    struct Far(Log);
+
+    impl Sends for Far {
+        fn lose(&self) {
+            self.0.lock().push("lost");
+        }
+    }
+
+    impl DeliverItem<Noisy> for Far {
+        fn deliver(self: Arc<Self>, _: ItemBox<Noisy>) {
+            unreachable!("it is dropped");
+        }
+
+        fn put_back(&self, _: ItemBox<Noisy>) {
+            unreachable!("it is dropped");
+        }
+
+        fn name(&self) -> &'static str {
+            "far"
+        }
+    }
+
+    #[test]
+    fn the_item_of_a_task_that_is_dropped_goes_before_its_arbiter_is_told() {
+        for panics in [false, true] {
+            let log = Log::default();
+            let to = Arc::new(Far(Arc::clone(&log)));
+            let task = address(parcel(Noisy(Arc::clone(&log), panics)), to);
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(task)));
+            assert_eq!(dropped.is_err(), panics);
+            assert_eq!(*log.lock(), ["item", "lost"]);
         }
     }
 }

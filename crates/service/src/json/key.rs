@@ -20,8 +20,14 @@ macro_rules! numeric_keys {
 
 impl LocatedKey<'_> {
     fn parse<N: FromStr>(&self) -> Result<N, Unfit> {
-        let is_digit = |first: char| first == '-' || first.is_ascii_digit();
-        let number = self.0.starts_with(is_digit).then(|| self.0.parse().ok());
+        // As JSON has numbers: no sign but minus, and no zero before another digit.
+        let digits = self.0.strip_prefix('-').unwrap_or(self.0).as_bytes();
+        let is_number = match digits {
+            [b'0', second, ..] => !second.is_ascii_digit(),
+            [first, ..] => first.is_ascii_digit(),
+            [] => false,
+        };
+        let number = is_number.then(|| self.0.parse().ok());
         let why = "invalid value: expected key to be a number in quotes";
         number.flatten().ok_or_else(|| de::Error::custom(why))
     }

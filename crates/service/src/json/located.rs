@@ -1,7 +1,8 @@
 //! Reads a body of JSON and keeps account of the place where it does not fit.
 //!
-//! As `serde_json::from_value`, word for word, but for names that are to be numbers. To tell a
-//! place there takes code of its own that reads each type once more.
+//! As `serde_json::from_value`, word for word, but for names that are to be numbers, and without
+//! serde_json's own raw values. To tell a place there takes code of its own that reads each type
+//! once more.
 
 use super::key::{LocatedKey, visit_number};
 use super::unfit::Unfit;
@@ -460,6 +461,24 @@ mod tests {
             same::<BTreeMap<Kind, Value>>(other);
             same::<Vec<Option<u8>>>(other);
             same::<String>(other);
+        }
+    }
+
+    #[test]
+    fn names_are_numbers_as_json_has_them() {
+        for name in [
+            "0", "-0", "7", "-70", "007", "-07", "+7", "-", "", " 7", "7 ", "0x7",
+        ] {
+            let body = json!({ name: 1 });
+            let fits = |here: bool, there: bool| assert_eq!(here, there, "{name:?}");
+            fits(
+                read::<BTreeMap<i128, u8>>(body.clone()).is_ok(),
+                serde_json::from_value::<BTreeMap<i128, u8>>(body.clone()).is_ok(),
+            );
+            fits(
+                read::<BTreeMap<i64, u8>>(body.clone()).is_ok(),
+                serde_json::from_value::<BTreeMap<i64, u8>>(body).is_ok(),
+            );
         }
     }
 
