@@ -125,23 +125,28 @@ impl PartAtPlace<'_> {
 
     /// Whether the collective has taken place. It is taken further where it does not take place by
     /// itself.
-    fn has_taken_place(&self, place: &MeetingPoint, operators: &mut dyn Operators) -> bool {
-        place.has_taken_place(&self.arrival) || {
-            self.wake(place.go_on(operators));
-            place.has_taken_place(&self.arrival)
-        }
+    #[inline]
+    fn has_taken_place(&self, operators: &mut dyn Operators) -> bool {
+        let Some(place) = self.place.get() else {
+            return false;
+        };
+        place.has_taken_place(&self.arrival)
+            || match place {
+                MeetingPoint::ProcessLevel(process_level) => {
+                    self.wake(process_level.go_on(operators));
+                    place.has_taken_place(&self.arrival)
+                }
+                MeetingPoint::Tree(_) | MeetingPoint::Port(_) => false,
+            }
     }
 
-    /// Shows the total, once the collective has taken place; `None` until then.
+    /// Shows the total of the collective, which has taken place.
     fn read(
         &self,
         operators: &mut dyn Operators,
         read: &mut dyn FnMut(&AnyCell),
     ) -> Option<Result<(), CommError>> {
         let place = self.place.get()?;
-        if !self.has_taken_place(place, operators) {
-            return None;
-        }
         // SAFETY: the collective has taken place, and this rank comes again only after it has left
         // it.
         let total = unsafe { place.read(&self.arrival, operators, read) };
@@ -235,6 +240,9 @@ where
         if let At::Nowhere = self.at.place {
             let total = self.operators.alone(self.value.take()?);
             return Some(self.read.take()?(&total));
+        }
+        if !self.at.has_taken_place(&mut self.operators) {
+            return None;
         }
         let (read, mut given) = (&mut self.read, None);
         let mut show = |total: &AnyCell| {

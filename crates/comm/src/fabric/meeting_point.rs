@@ -83,15 +83,6 @@ impl MeetingPoint {
         }
     }
 
-    /// Takes the collective further where it does not take place by itself; who is to be woken.
-    #[inline]
-    pub(crate) fn go_on(&self, operators: &mut dyn Operators) -> Vec<usize> {
-        match self {
-            MeetingPoint::ProcessLevel(process_level) => process_level.go_on(operators),
-            MeetingPoint::Tree(_) | MeetingPoint::Port(_) => Vec::new(),
-        }
-    }
-
     /// Whether the collective to which a rank has come has taken place.
     #[inline]
     pub(crate) fn has_taken_place(&self, arrival: &CollectiveArrival) -> bool {
