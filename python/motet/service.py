@@ -371,6 +371,10 @@ class Node:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_node"):
+            self._node.forget()
+
     def __repr__(self) -> str:
         return f"<Node {self.url}>"
 

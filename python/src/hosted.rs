@@ -280,6 +280,12 @@ impl Node {
         self.release();
     }
 
+    /// Begins no call any more: nobody has the node. The collector asks for this before it empties
+    /// anything, and may empty what is served before it comes to the node.
+    fn forget(&self) {
+        self.release();
+    }
+
     /// Answers no more, and ends the services. One that is being closed is waited for.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if !self.maker.is_here() {
@@ -348,15 +354,11 @@ impl Drop for Node {
         if !self.maker.is_here() {
             return leave(running);
         }
+        // First: the collector may empty them next, and what is empty must not be called.
+        self.release();
         if let Some(running) = running {
-            let objects = mem::take(&mut *self.objects.lock());
-            let body = move || {
-                end(running);
-                // What was asked before has been carried out.
-                drop(objects);
-            };
             // This may be a thread of it.
-            drop(thread::spawn_named("motet-end", body));
+            drop(thread::spawn_named("motet-end", || end(running)));
         }
     }
 }

@@ -5,6 +5,8 @@ import contextlib
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -120,6 +122,44 @@ def test_sem_g517_a_node_in_a_cycle_with_what_it_serves_is_freed_and_ends():
     assert gone() is None
     with pytest.raises(Fault):
         kept.item(3).blocking(60)
+
+
+FREED = """
+import gc
+from motet.service import Fault, Node, connect, query, service
+
+@service
+class Kept:
+    def __init__(self):
+        self.state = None
+    @query
+    def item(self, item):
+        return item
+
+for _ in range(40):
+    kept = Kept()
+    kept.node = Node()
+    kept.node.add("/kept", kept)
+    peer = connect(kept.node.url)["/kept"]
+    assert peer.item(1).blocking(60) == 1
+    calls = [peer.item(2) for _ in range(4)]
+    del kept
+    gc.collect()
+    calls.append(peer.item(3))
+    for call in calls:
+        try:
+            assert call.blocking(60) in (2, 3)
+        except Fault:
+            pass
+print("well")
+"""
+
+
+def test_sem_g517_nothing_is_called_that_the_collector_has_emptied():
+    # The process would end by a signal.
+    line = [sys.executable, "-c", FREED]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=300)
+    assert (run.returncode, run.stdout) == (0, "well\n"), run.stderr
 
 
 def test_sem_g517_a_node_that_was_closed_keeps_nothing_of_what_it_has_served():
