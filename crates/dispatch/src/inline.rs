@@ -49,6 +49,42 @@ pub(crate) fn is_running() -> bool {
     RUNNING.with(Cell::get)
 }
 
+/// Does work on this thread as a task of an [`Inline`]: waits that would block the thread are
+/// refused ([`inside_task`](crate::inside_task)), and inline tasks that it queues run after it.
+///
+/// ```
+/// use motet_dispatch::{as_task, inside_task};
+///
+/// assert!(as_task(inside_task));
+/// assert!(!inside_task());
+/// ```
+///
+/// # Panics
+/// When the work does. What it has queued has run then.
+pub fn as_task<R>(work: impl FnOnce() -> R) -> R {
+    match RUNNING.with(|running| running.replace(true)) {
+        true => work(),
+        false => {
+            let _rest = RestOfTask;
+            work()
+        }
+    }
+}
+
+/// The end of an inline task inside of which no other ran: what it has queued.
+struct RestOfTask;
+
+impl Drop for RestOfTask {
+    fn drop(&mut self) {
+        let pop = |waiting: &RefCell<VecDeque<(Inline, Task)>>| waiting.borrow_mut().pop_front();
+        let next = || WAITING.try_with(pop).ok().flatten();
+        while let Some((queue, next)) = next() {
+            queue.start(next);
+        }
+        RUNNING.with(|running| running.set(false));
+    }
+}
+
 impl Inline {
     /// A queue with this name.
     #[must_use]
@@ -80,7 +116,7 @@ impl Enqueue for Inline {
     fn release(&self) {}
 
     fn admit(&self, task: Task) {
-        if RUNNING.with(|running| running.replace(true)) {
+        if is_running() {
             let mut later = Some((self.clone(), task));
             // While the thread ends there may be no list any more.
             let _listed = WAITING.try_with(|waiting| waiting.borrow_mut().extend(later.take()));
@@ -88,13 +124,7 @@ impl Enqueue for Inline {
                 .into_iter()
                 .for_each(|(queue, task)| queue.start(task));
         }
-        self.start(task);
-        let pop = |waiting: &RefCell<VecDeque<_>>| waiting.borrow_mut().pop_front();
-        let next = || WAITING.try_with(pop).ok().flatten();
-        while let Some((queue, next)) = next() {
-            queue.start(next);
-        }
-        RUNNING.with(|running| running.set(false));
+        as_task(|| self.start(task));
     }
 
     fn readmit(&self, task: Task) {

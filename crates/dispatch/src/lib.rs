@@ -115,7 +115,7 @@ pub use error::{QueueError, Refused};
 pub use exception::Exception;
 pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
-pub use inline::Inline;
+pub use inline::{Inline, as_task};
 pub use inside_task::{InsideTask, inside_task};
 pub use join_handle::{JoinError, JoinHandle, spawn_with_handle};
 pub use line::{ClaimedRoom, RoomLine, RoomWait};

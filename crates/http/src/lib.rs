@@ -67,16 +67,18 @@
 //! # }).unwrap().unwrap();
 //! ```
 //!
-//! Read next: `server.rs` (connections and limits), `answer.rs` (who may ask, and what),
+//! Read next: `server.rs` (its threads), `connection.rs`, `answer.rs` (who may ask, and what),
 //! `resource.rs` (a service), `peer.rs` (the other side).
 #![forbid(unsafe_code)]
 
+mod accept;
 mod access;
 mod answer;
 mod body;
 mod caller;
 mod cbor;
 mod config;
+mod connection;
 mod console;
 mod content;
 #[cfg(feature = "dssp")]
@@ -99,6 +101,7 @@ mod resource;
 mod retry;
 mod server;
 mod site;
+mod standby;
 mod target;
 mod wakes;
 mod watch;

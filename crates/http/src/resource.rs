@@ -357,8 +357,7 @@ async fn carry_out(
     options: Options,
     (body, headers): (Value, HeaderMap),
 ) -> Result<HttpReply, Refusal> {
-    let answering = service.call_with(called.name, body, options);
-    let answer = site.wakes.wait(answering).await?;
+    let answer = site.call(service, called.name, body, options).await?;
     let mut reply = json_with(headers, &answer);
     if called.job
         && let Some(path) = answer["path"].as_str()

@@ -2,13 +2,16 @@
 
 use crate::Limits;
 use crate::keys::Keys;
+use crate::standby::OwnCalls;
 use crate::wakes::Wakes;
-use motet_service::Node;
+use motet_service::{AnyClient, Fault, Node, Options, Value};
 use motet_sync::atomic::{AtomicUsize, Ordering};
+use std::future::poll_fn;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What all requests share.
+/// What all requests share that a thread answers.
+#[derive(Clone)]
 pub(crate) struct ServerShared {
     pub(crate) node: Node,
     pub(crate) hosts: Vec<String>,
@@ -16,11 +19,43 @@ pub(crate) struct ServerShared {
     /// Whether only those may connect who have a certificate.
     pub(crate) mutual: bool,
     pub(crate) limits: Limits,
-    pub(crate) in_flight: InFlight,
+    pub(crate) in_flight: Arc<InFlight>,
     pub(crate) wakes: Arc<Wakes>,
+    /// The calls that this thread carries out itself, if it may.
+    pub(crate) own_calls: Option<Arc<OwnCalls>>,
     /// The role of those who need none.
     pub(crate) anonymous: Arc<str>,
     pub(crate) stop: watch::Receiver<bool>,
+}
+
+impl ServerShared {
+    /// The same for another thread, which carries out no calls.
+    pub(crate) fn for_another(&self) -> ServerShared {
+        ServerShared {
+            wakes: Arc::default(),
+            own_calls: None,
+            ..self.clone()
+        }
+    }
+
+    /// Calls an operation, which this thread may carry out itself if it is brief.
+    pub(crate) async fn call(
+        &self,
+        service: &AnyClient,
+        name: &str,
+        body: Value,
+        mut options: Options,
+    ) -> Result<Value, Fault> {
+        let mut own = self.own_calls.as_ref();
+        options.at_once = own.is_some();
+        let mut answering = service.call_with(name, body, options);
+        let looked = poll_fn(|cx| match own.take() {
+            // The first look makes the call.
+            Some(calls) => calls.run(|| answering.as_mut().poll(cx)),
+            None => answering.as_mut().poll(cx),
+        });
+        self.wakes.wait(looked).await
+    }
 }
 
 /// How many requests are answered now, and may be.

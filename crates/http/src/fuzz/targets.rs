@@ -7,7 +7,7 @@ use crate::resource::options;
 use crate::site::{InFlight, ServerShared};
 use crate::target::RequestTarget;
 use crate::watch::Events;
-use crate::{Limits, caller, cbor, content, events, server, weight};
+use crate::{Limits, caller, cbor, connection, content, events, weight};
 use hyper::Uri;
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
@@ -79,7 +79,8 @@ fn site() -> (Dispatcher, Arc<ServerShared>) {
         keys: None,
         mutual: false,
         limits: limits(),
-        in_flight: InFlight::new(256),
+        in_flight: Arc::new(InFlight::new(256)),
+        own_calls: None,
         anonymous: "anonymous".into(),
         wakes: Arc::default(),
         stop,
@@ -100,7 +101,7 @@ pub(super) fn heads(inputs: usize) {
     many(inputs, &HEADS, CONNECTION, |bytes| {
         let answer = runtime.block_on(async {
             let (mut here, there) = duplex(64 << 10);
-            let served = tokio::spawn(server::exchange(there, Arc::clone(&site), None));
+            let served = tokio::spawn(connection::exchange(there, Arc::clone(&site), None));
             here.write_all(bytes).await.unwrap();
             let mut answer = [0; 13];
             // Who sends half a head, or half a body, is told nothing, or of it.

@@ -13,5 +13,6 @@ mod keys;
 mod load;
 mod peers;
 mod refusals;
+mod standby;
 mod till;
 mod verbs;

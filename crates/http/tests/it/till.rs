@@ -132,7 +132,7 @@ impl Shop {
         (shop, (shelf, stock, topic, network))
     }
 
-    fn open_on(
+    pub(crate) fn open_on(
         dispatcher: Dispatcher,
         build: impl FnOnce(NodeBuilder) -> NodeBuilder,
         configure: impl FnOnce(&mut Config),

@@ -49,9 +49,10 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             _ => Figures::count(&common.figures.calls),
         };
         let clock = common.shared.deadlines.clock();
-        let (begun, calls) = match self.sampled(before) {
-            None if common.lengths.is_unknown(operation) => (Some(clock.now()), 1),
-            sampled => (sampled, ONE_IN),
+        let is_measured = options.at_once || common.lengths.is_unknown(operation);
+        let (begun, calls) = match is_measured {
+            true => (Some(clock.now()), 1),
+            false => (self.sampled(before), ONE_IN),
         };
         let cx = Cx::new(common, RequestEnvelope::new(options, context, clock, None));
         let ended = match operation.group {

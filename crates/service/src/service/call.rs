@@ -10,6 +10,7 @@ use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, Group, Remote, Snapshot, Verb};
+use motet_dispatch::as_task;
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -195,7 +196,10 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
                 let Some(served) = slot.direct(Some(operation), options, context) else {
                     return Err(Make::Operation(request, reply, read));
                 };
-                let ran = served.run(operation, request, options, context);
+                let ran = match options.at_once {
+                    true => as_task(|| served.run(operation, request, options, context)),
+                    false => served.run(operation, request, options, context),
+                };
                 ran.map(|outcome| outcome.and_then(read))
                     .map_err(|request| Make::Operation(request, reply, read))
             }

@@ -5,10 +5,13 @@
 //! Whatever must wait goes by the ports:
 //!
 //! ```text
-//!   call ──► short, not async, on a worker of the service, no change of it waits?
+//!   call ──► short, not async, on a worker of the service*, no change of it waits?
 //!             │ yes: the interleave lets in? ── yes ──► handler, on this thread ──► answer
 //!             └ no ─────────────────────────── no ───► port
 //! ```
+//!
+//! \* Or on a thread that calls for many others ([`Options::at_once`]), where the handler is brief
+//! and has never blocked.
 //!
 //! A replay has all operations posted, so that every order of them is tried.
 
@@ -49,7 +52,7 @@ pub(crate) trait AtOnce<C: Contract>: Send + Sync {
 /// once the service serves, but not under a replay.
 pub(crate) struct DirectService<C: Contract>(OnceLock<Weak<dyn AtOnce<C>>>);
 
-/// What is known of the handler of each operation: a [`Length`].
+/// What is known of the handler of each operation: a [`Length`], and whether it [`BLOCKED`].
 pub(crate) struct HandlerLengths(Box<[AtomicU8]>);
 
 /// How long a handler takes.
@@ -58,9 +61,23 @@ pub(crate) struct HandlerLengths(Box<[AtomicU8]>);
 enum Length {
     /// It was never measured.
     Unknown,
+    Brief,
     Short,
     Long,
 }
+
+/// A handler that takes longer is not for a thread that calls for many others: about as long as it
+/// takes to post it. Code that is not optimised takes longer.
+const BRIEF: Duration = match cfg!(debug_assertions) {
+    true => SHORT,
+    false => Duration::from_micros(2),
+};
+
+/// A handler that once has taken as long is not for such a thread ever after.
+const BLOCKED_FOR: Duration = Duration::from_millis(50);
+
+/// Beside the length: it has.
+const BLOCKED: u8 = 1 << 7;
 
 /// A handler that takes longer goes by the queue, where other workers can take it: about as long as
 /// it takes to wake one.
@@ -105,31 +122,49 @@ impl HandlerLengths {
     /// The handler of an operation has run for so long.
     #[inline]
     pub(crate) fn ran(&self, operation: &Operation, span: Duration) {
-        let length = match span < SHORT {
-            true => Length::Short,
-            false => Length::Long,
+        let length = match span {
+            span if span < BRIEF => Length::Brief,
+            span if span < SHORT => Length::Short,
+            _ => Length::Long,
         };
-        let known = &self.0[operation.number];
-        // Relaxed, here and below: either way is right at any time.
-        if known.load(Ordering::Relaxed) != length as u8 {
-            known.store(length as u8, Ordering::Relaxed);
+        let place = &self.0[operation.number];
+        // Relaxed, here and below: any length is right at any time.
+        let known = place.load(Ordering::Relaxed);
+        if span >= BLOCKED_FOR && known & BLOCKED == 0 {
+            place.fetch_or(BLOCKED, Ordering::Relaxed);
         }
+        if known & !BLOCKED != length as u8 {
+            // What another thread notes at the same time may be lost, but not that it has blocked.
+            let noted = |known: u8| Some(known & BLOCKED | length as u8);
+            let _length = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted);
+        }
+    }
+
+    fn of(&self, operation: &Operation) -> u8 {
+        self.0[operation.number].load(Ordering::Relaxed)
     }
 
     /// Whether the next run of the handler of an operation is to be measured in any case.
     #[inline]
     pub(crate) fn is_unknown(&self, operation: &Operation) -> bool {
-        self.0[operation.number].load(Ordering::Relaxed) == Length::Unknown as u8
+        self.of(operation) == Length::Unknown as u8
+    }
+
+    /// Whether a handler is taken for brief, and never has blocked.
+    #[inline]
+    fn is_brief(&self, operation: &Operation) -> bool {
+        self.of(operation) == Length::Brief as u8
     }
 
     /// Whether a handler is taken for short. A change that was never measured is, since nothing of
     /// the service could run beside it; not where somebody waits for only so long.
     #[inline]
     fn is_short(&self, operation: &Operation, has_deadline: bool) -> bool {
-        match self.0[operation.number].load(Ordering::Relaxed) {
-            length if length == Length::Short as u8 => true,
-            length if length == Length::Long as u8 => false,
-            _ => operation.group == Group::Exclusive && !has_deadline,
+        const UNKNOWN: u8 = Length::Unknown as u8;
+        const LONG: u8 = Length::Long as u8;
+        match self.of(operation) & !BLOCKED {
+            UNKNOWN => operation.group == Group::Exclusive && !has_deadline,
+            length => length != LONG,
         }
     }
 }
@@ -173,10 +208,11 @@ impl Common {
                     Group::Exclusive => !self.is_stored,
                     Group::Teardown | Group::Independent => false,
                 };
-                group
-                    && !operation.is_async
-                    && self.lengths.is_short(operation, has_deadline)
-                    && self.queue.is_own_worker()
+                let short_enough = || match self.queue.is_own_worker() {
+                    true => self.lengths.is_short(operation, has_deadline),
+                    false => options.at_once && !has_deadline && self.lengths.is_brief(operation),
+                };
+                group && !operation.is_async && short_enough()
             }
         };
         // What the caller has posted before comes first.
