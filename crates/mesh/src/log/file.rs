@@ -239,8 +239,8 @@ impl SampleLog {
         Ok(head.first)
     }
 
-    /// Samples from this number on, in order, or from the oldest on if that is behind it: those that
-    /// are on the disk, at most so many, and not many more than [`READ`] bytes.
+    /// Samples from this number on, in order, or from the oldest on if that is behind it: those
+    /// that are on the disk, at most so many, and not many more than [`READ`] bytes.
     pub(super) fn read(&self, from: u64, most: usize) -> Result<LogSamples, LogError> {
         let mut reads = self.reads.lock();
         let first = from.max(self.first());
