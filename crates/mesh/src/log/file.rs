@@ -149,15 +149,19 @@ impl SampleLog {
     /// written has its length or its age, and drops files that are kept no longer.
     pub(super) fn keep(&self, now: u64) -> Result<(), LogError> {
         let mut writes = self.writes.lock();
-        if let Err(why) = &*writes {
-            return Err(why.clone());
-        }
+        let file = match &*writes {
+            Ok(file) => file,
+            Err(why) => return Err(why.clone()),
+        };
         let (now, is_over) = {
             let segments = self.segments.lock();
             let now = now.max(segments.written.index.time);
             (now, segments.written.is_over(&self.config, now))
         };
         if is_over {
+            // What was cut off it is off the disk, too: nothing is behind its last record.
+            let synced = file.sync_all();
+            synced.map_err(|why| LogError::file(&self.path(), "brought to the disk", &why))?;
             *writes = Ok(self.go_on_in_another()?);
         }
         drop(writes);
