@@ -265,7 +265,7 @@ impl SampleLog {
                 });
                 let (Some((head, samples)), Some(body)) = (record, &body) else {
                     return Err(LogError::Damaged {
-                        file: place.path.clone(),
+                        file: place.path,
                         offset,
                     });
                 };
