@@ -119,7 +119,8 @@ impl Node {
     /// that were there before miss nothing, and get nothing twice.
     ///
     /// The whole log is read first, and the end of it cut off if a record was not written to its
-    /// end: [`LogInfo::cut_off`](crate::LogInfo::cut_off).
+    /// end: [`LogInfo::cut_off`](crate::LogInfo::cut_off). How much of it is kept [`LogConfig`]
+    /// says.
     ///
     /// ```
     /// use motet_dispatch::{Dispatcher, QueueConfig};

@@ -34,7 +34,8 @@ pub struct Published {
 pub struct Lost {
     /// The node of the subscriber.
     pub subscriber: PeerName,
-    /// The numbers that it has not accepted.
+    /// The numbers that it has not accepted. What a log has dropped is told again where the link
+    /// breaks before the subscriber knows.
     pub gap: Gap,
     /// Why.
     pub why: String,

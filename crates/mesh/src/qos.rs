@@ -25,7 +25,8 @@ pub enum Class {
     /// accepted them.
     Acknowledged,
     /// In order, once in the life of a subscriber, from where it wants. Samples are on the
-    /// publisher's disk before it hears that they are published, and are kept there.
+    /// publisher's disk before it hears that they are published, and are kept there: all, unless
+    /// its [log](crate::LogConfig) drops the oldest, which is told.
     Durable,
 }
 

@@ -17,9 +17,10 @@ pub enum StartFrom {
     /// All that the log has.
     All,
     /// From the sample with this number on. A subscriber that comes back names the one behind the
-    /// last that it has handled.
+    /// last that it has handled. If the log has dropped it, the first sample that comes tells the
+    /// gap before it.
     Number(u64),
-    /// Those that were written at this time or later. In virtual time a log counts from 1970.
+    /// Those that the log has of this time or later. In virtual time a log counts from 1970.
     Time(SystemTime),
 }
 

@@ -103,8 +103,8 @@ impl<T: Send + Sync + 'static> Topic<T> {
         }
     }
 
-    /// Where it is told which samples a subscriber will not get, because it is gone or its link
-    /// broke. The last 1024 are kept.
+    /// Where it is told which samples a subscriber will not get, because it is gone, its link broke
+    /// or the log has dropped them. The last 1024 are kept.
     #[must_use]
     pub fn losses(&self) -> &Port<Lost> {
         self.shared.losses()

@@ -124,9 +124,29 @@ pub struct MeshPubArgs {
     #[arg(long, value_name = "DIR", required_if_eq("class", "durable"))]
     pub log: Option<PathBuf>,
 
-    /// How many bytes the log may have [default: 1 GiB]
+    /// How many bytes the log may have [default: 1 GiB, with --keep-bytes any number]
     #[arg(long, value_name = "BYTES", requires = "log")]
     pub log_limit: Option<u64>,
+
+    /// Keep so many bytes of the newest samples in the log, up to twice as many, and drop older
+    /// ones [default: keep all]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        requires = "log",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub keep_bytes: Option<u64>,
+
+    /// Keep samples in the log for so long, up to twice as long, and drop older ones while others
+    /// are published [default: keep all]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "log",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub keep_seconds: Option<u64>,
 
     /// How many samples wait for each subscriber
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]

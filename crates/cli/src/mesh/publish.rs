@@ -1,6 +1,7 @@
 //! `motet mesh pub`: lines as samples.
 
 use std::io::BufRead;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use motet::mesh::{LogConfig, Lost, Published, Qos, Topic};
@@ -70,14 +71,26 @@ pub(super) fn run(args: &MeshPubArgs) -> Result<(), CliError> {
     publisher.finish()
 }
 
+/// Where its log lies, and what of it is kept.
+fn log(args: &MeshPubArgs, directory: &Path) -> LogConfig {
+    let mut log = LogConfig::in_directory(directory);
+    if args.keep_bytes.is_some() {
+        // What is kept is a limit.
+        log.limit = u64::MAX;
+    }
+    log.limit = args.log_limit.unwrap_or(log.limit);
+    log.keep_bytes = args.keep_bytes;
+    log.keep_age = args.keep_seconds.map(Duration::from_secs);
+    log
+}
+
 /// The topic, with its log if it has one.
 fn topic(args: &MeshPubArgs, member: &Member, qos: Qos) -> Result<Topic<String>, CliError> {
     let Some(directory) = &args.log else {
         let topic = member.node.topic(&args.topic, qos);
         return topic.map_err(|error| CliError::Service(error.to_string()));
     };
-    let mut log = LogConfig::in_directory(directory);
-    log.limit = args.log_limit.unwrap_or(log.limit);
+    let log = log(args, directory);
     let topic = member.node.durable_topic(&args.topic, qos, &log);
     let topic: Topic<String> = topic.map_err(|error| CliError::Service(error.to_string()))?;
     if let Some(log) = topic.log().filter(|log| log.cut_off > 0) {

@@ -370,6 +370,17 @@ fn sem_g557_a_log_that_cannot_be_written_and_options_that_do_nothing_are_refused
     place
         .run(&format!("{publish} --log-limit 9"))
         .refusal(&["--log"]);
+    for kept in ["--keep-bytes 9", "--keep-seconds 9"] {
+        place.run(&format!("{publish} {kept}")).refusal(&["--log"]);
+        let nothing = kept.replace('9', "0");
+        place
+            .run(&format!("{publish} --class durable --log kept {nothing}"))
+            .refusal(&["--keep-"]);
+    }
+    let beyond = place.run(&format!(
+        "{publish} --class durable --log kept --log-limit 300 --keep-bytes 200"
+    ));
+    beyond.refusal(&["limit of 300 bytes", "400"]);
     place
         .run("mesh sub n --from old")
         .refusal(&["--from", "UTC"]);
@@ -381,4 +392,31 @@ fn sem_g557_a_log_that_cannot_be_written_and_options_that_do_nothing_are_refused
     place
         .run(other)
         .refusal(&["samples.log", "another directory"]);
+}
+
+#[test]
+fn sem_g558_a_log_keeps_as_much_as_is_said_and_who_wants_more_is_told_the_gap() {
+    let place = ProgramFolder::new();
+    let publish = "pub n --name p --class durable --log kept --keep-bytes 200";
+    let values: Vec<String> = (1..=40).map(|n| n.to_string()).collect();
+    let all = format!("{publish} --subscribers 0 {}", values.join(" "));
+    let mut first = Running::start(&place, &all);
+    assert_eq!(first.next()["published"], 40);
+    assert_eq!(first.end(), Some(0));
+    let names = place.names("kept");
+    let has_first = names.iter().any(|name| name == "samples.log");
+    assert!(names.len() < 5 && !has_first, "{names:?}");
+    // Nothing of it is in memory.
+    let mut publisher = Running::start(&place, publish);
+    let mut subscriber = Running::start(&place, "sub n --name s --from 1");
+    publisher.write("41");
+    let sample = subscriber.next();
+    let number = sample["number"].as_u64().unwrap();
+    assert!(number > 20, "{sample}");
+    assert_eq!(sample["gap"], json!([1, number - 1]));
+    assert_eq!(sample["value"], number.to_string());
+    for next in number + 1..=41 {
+        assert_eq!(subscriber.next()["number"], next);
+    }
+    assert_eq!(publisher.end(), Some(0));
 }

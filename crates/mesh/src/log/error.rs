@@ -46,6 +46,20 @@ pub enum LogError {
         /// Where in the file the record begins.
         offset: u64,
     },
+    /// A file of the log does not go on behind the one before it.
+    Apart {
+        /// The file.
+        file: PathBuf,
+        /// The last number of the file before it.
+        last: u64,
+    },
+    /// The log would have its limit before a file is dropped.
+    LimitTooLow {
+        /// The limit in bytes.
+        limit: u64,
+        /// How many bytes it is to have at least.
+        needed: u64,
+    },
     /// The sample does not fit below the limit.
     Full {
         /// The file.
@@ -101,9 +115,21 @@ impl fmt::Display for LogError {
             LogError::Damaged { file, offset } => write!(
                 f,
                 "{} is damaged at byte {offset}, and has samples behind that. Nothing was changed. \
-                 Bring back a copy of the file, cut it off at that byte to go on without what is \
-                 behind, or name another directory",
+                 Bring back a copy of the file, cut it off at that byte and remove later files to \
+                 go on without what is behind, or name another directory",
                 file.display()
+            ),
+            LogError::Apart { file, last } => write!(
+                f,
+                "{} does not go on behind sample {last}, with which the file before it ends. \
+                 Nothing was changed. Bring back the file that is missing, remove all before this \
+                 one to go on without them, or name another directory",
+                file.display()
+            ),
+            LogError::LimitTooLow { limit, needed } => write!(
+                f,
+                "a limit of {limit} bytes is too low for what the log keeps: give it {needed} at \
+                 least, or keep less"
             ),
             LogError::Full { file, limit } => write!(
                 f,

@@ -1,20 +1,19 @@
-//! The file of a log: it grows at its end, and is read from a number on.
+//! The samples of a log: they grow at the end of its last file, and are read from a number on.
 
-use super::index::{LogIndex, LogMark};
-use super::record::{self, FIXED, LENGTH, MAGIC, PREFIX, RecordHead, file_head, samples, topic_of};
-use super::scan::{bytes_at, scan, whole_at};
+use super::directory::{file_of, files, locked, make, make_directory, remove, synced};
+use super::found::FoundSegment;
+use super::index::LogIndex;
+use super::record::{self, FIXED, LENGTH, PREFIX, RecordHead, file_head, samples};
+use super::scan::{bytes_at, whole_at};
+use super::segment::{LogSegment, LogSegments, ReadPlace};
 use super::{LogConfig, LogError, LogInfo};
 use crate::start_from::LogId;
 use motet_sync::Mutex;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The samples, in the directory of the log.
-const SAMPLES: &str = "samples.log";
-/// The file that a publisher locks.
-const LOCK: &str = "lock";
 
 /// How many bytes are read at most for a flow, and the record that they end in.
 const READ: u64 = 1 << 20;
@@ -22,53 +21,74 @@ const READ: u64 = 1 << 20;
 /// A log that this process may write.
 #[derive(Debug)]
 pub(crate) struct SampleLog {
-    path: PathBuf,
+    config: LogConfig,
     id: LogId,
-    limit: u64,
+    /// What each file begins with.
+    head: Vec<u8>,
     cut_off: u64,
-    index: Mutex<LogIndex>,
+    segments: Mutex<LogSegments>,
     /// Who has none can write no more: it was closed, or the disk has failed, and why.
     writes: Mutex<Result<File, LogError>>,
-    reads: Mutex<File>,
+    /// The file that was read last, by the number of its first sample. Who holds it keeps all files
+    /// where they are.
+    reads: Mutex<Option<(u64, File)>>,
     /// Locked.
     lock: Mutex<Option<File>>,
+}
+
+/// Samples that were read.
+#[derive(Debug)]
+pub(crate) struct LogSamples {
+    /// The number of the first, and of the next one to ask for where there is none.
+    pub(crate) first: u64,
+    pub(crate) samples: Vec<Arc<[u8]>>,
 }
 
 impl SampleLog {
     /// Opens the log of a topic, or makes one with this id.
     pub(crate) fn open(
         config: &LogConfig,
-        (key, type_name): (&str, &str),
+        topic: (&str, &str),
         new_id: impl FnOnce() -> LogId,
     ) -> Result<Self, LogError> {
+        config.has_room()?;
         let directory = &config.directory;
         make_directory(directory).map_err(|why| LogError::file(directory, "made", &why))?;
-        let path = directory.join(SAMPLES);
-        let lock = locked(&directory.join(LOCK), &path)?;
-        if !fs::exists(&path).map_err(|why| LogError::file(&path, "read", &why))? {
-            make(directory, &path, &file_head(new_id(), key, type_name))?;
+        let lock = locked(directory)?;
+        let found = files(directory).map_err(|why| LogError::file(directory, "read", &why))?;
+        let mut found = found.into_iter();
+        let oldest = match found.next() {
+            Some(oldest) => oldest,
+            None => {
+                let path = file_of(directory, 1);
+                make(directory, &path, &file_head(new_id(), topic.0, topic.1))?;
+                (1, path)
+            }
+        };
+        let mut last = FoundSegment::read(oldest, topic, None)?;
+        let mut older = VecDeque::new();
+        for file in found {
+            let next = FoundSegment::read(file, topic, Some(&last))?;
+            older.push_back(std::mem::replace(&mut last, next).segment);
         }
-        let failed = |why| LogError::file(&path, "opened", &why);
-        let mut reads = File::open(&path).map_err(failed)?;
-        let writes = OpenOptions::new().write(true).open(&path).map_err(failed)?;
-        let (id, begin) = head_of(&path, &mut reads, (key, type_name))?;
-        let (index, cut_off) = scan((&path, &mut reads), id, begin)?;
+        let (id, cut_off, written) = (last.id, last.rest, last.segment);
+        let writes = written_to(&written.path)?;
         if cut_off > 0 {
-            let cut = writes.set_len(index.end);
-            cut.map_err(|why| LogError::file(&path, "cut off behind its last record", &why))?;
+            let cut = writes.set_len(written.index.end);
+            let what = "cut off behind its last record";
+            cut.map_err(|why| LogError::file(&written.path, what, &why))?;
         }
         // Whoever wrote it last may have been killed before that was on the disk.
-        let synced = writes.sync_all();
-        let synced = synced.and_then(|()| File::open(directory)?.sync_all());
-        synced.map_err(|why| LogError::file(&path, "brought to the disk", &why))?;
+        let brought = writes.sync_all().and_then(|()| synced(directory));
+        brought.map_err(|why| LogError::file(&written.path, "brought to the disk", &why))?;
         Ok(SampleLog {
-            path,
+            config: config.clone(),
             id,
-            limit: config.limit,
+            head: file_head(id, topic.0, topic.1),
             cut_off,
-            index: Mutex::new(index),
+            segments: Mutex::new(LogSegments::new(older, written)),
             writes: Mutex::new(Ok(writes)),
-            reads: Mutex::new(reads),
+            reads: Mutex::new(None),
             lock: Mutex::new(Some(lock)),
         })
     }
@@ -77,29 +97,40 @@ impl SampleLog {
         self.id
     }
 
+    /// The number of the oldest sample that is there: that of the next one, if there is none.
+    pub(crate) fn first(&self) -> u64 {
+        self.segments.lock().first()
+    }
+
     /// The number of the last sample.
     pub(crate) fn last(&self) -> u64 {
-        self.index.lock().last
+        self.segments.lock().last()
     }
 
     pub(crate) fn info(&self) -> LogInfo {
-        let index = self.index.lock();
+        let segments = self.segments.lock();
         LogInfo {
-            file: self.path.clone(),
-            last: index.last,
-            bytes: index.end,
-            limit: self.limit,
+            file: segments.written.path.clone(),
+            first: segments.first(),
+            last: segments.last(),
+            bytes: segments.bytes(),
+            limit: self.config.limit,
             cut_off: self.cut_off,
         }
     }
 
+    /// The file that is written.
+    fn path(&self) -> PathBuf {
+        self.segments.lock().written.path.clone()
+    }
+
     /// How many of these samples, the first ones, may be the next record.
     pub(super) fn fit(&self, samples: &[impl AsRef<[u8]>]) -> usize {
-        let begin = self.index.lock().end;
+        let begin = self.segments.lock().bytes();
         let mut length = (PREFIX + FIXED) as u64;
         let mut fits = |sample: &[u8]| {
             length += (LENGTH + sample.len()) as u64;
-            begin.saturating_add(length) <= self.limit
+            begin.saturating_add(length) <= self.config.limit
         };
         samples
             .iter()
@@ -109,8 +140,64 @@ impl SampleLog {
 
     pub(super) fn full(&self) -> LogError {
         LogError::Full {
-            file: self.path.clone(),
-            limit: self.limit,
+            file: self.path(),
+            limit: self.config.limit,
+        }
+    }
+
+    /// Before a record is written at this time: begins another file for it, where the one that is
+    /// written has its length or its age, and drops files that are kept no longer.
+    pub(super) fn keep(&self, now: u64) -> Result<(), LogError> {
+        let mut writes = self.writes.lock();
+        let file = match &*writes {
+            Ok(file) => file,
+            Err(why) => return Err(why.clone()),
+        };
+        let (now, is_over) = {
+            let segments = self.segments.lock();
+            let now = now.max(segments.written.index.time);
+            (now, segments.written.is_over(&self.config, now))
+        };
+        if is_over {
+            // What was cut off it is off the disk, too: nothing is behind its last record.
+            let synced = file.sync_all();
+            synced.map_err(|why| LogError::file(&self.path(), "brought to the disk", &why))?;
+            *writes = Ok(self.go_on_in_another()?);
+        }
+        drop(writes);
+        self.drop_outdated(now);
+        Ok(())
+    }
+
+    /// Makes the file that is written from now on. All that was written before is on the disk.
+    fn go_on_in_another(&self) -> Result<File, LogError> {
+        let (last, time) = {
+            let segments = self.segments.lock();
+            (segments.last(), segments.written.index.time)
+        };
+        let (directory, first) = (&self.config.directory, last + 1);
+        let path = file_of(directory, first);
+        make(directory, &path, &self.head)?;
+        let file = written_to(&path)?;
+        let index = LogIndex::beginning_at(self.head.len() as u64, last, time);
+        let next = LogSegment { first, path, index };
+        self.segments.lock().go_on_in(next);
+        Ok(file)
+    }
+
+    /// Removes files that are kept no longer, the oldest first. One that cannot be removed stays,
+    /// with all behind it, and the next record tries again.
+    fn drop_outdated(&self, now: u64) {
+        let mut reads = self.reads.lock();
+        loop {
+            let Some(oldest) = self.segments.lock().outdated(&self.config, now) else {
+                return;
+            };
+            *reads = None;
+            if remove(&self.config.directory, &oldest).is_err() {
+                return;
+            }
+            self.segments.lock().drop_oldest();
         }
     }
 
@@ -123,7 +210,8 @@ impl SampleLog {
             Err(why) => return Err(why.clone()),
         };
         let (head, end) = {
-            let index = self.index.lock();
+            let segments = self.segments.lock();
+            let index = &segments.written.index;
             let head = RecordHead {
                 first: index.last + 1,
                 time: time.max(index.time),
@@ -136,74 +224,79 @@ impl SampleLog {
             .seek(SeekFrom::Start(end))
             .and_then(|_| file.write_all(&bytes));
         if let Err(why) = written {
-            let error = LogError::file(&self.path, "written", &why);
+            let error = LogError::file(&self.path(), "written", &why);
             // Room may come again. What was written of the record is no whole one.
             if let Err(why) = file.set_len(end) {
-                *writes = Err(LogError::file(&self.path, "cut off", &why));
+                *writes = Err(LogError::file(&self.path(), "cut off", &why));
             }
             return Err(error);
         }
         if let Err(why) = file.sync_data() {
             // What the disk has now nobody knows before the file is read again.
-            let error = LogError::file(&self.path, "brought to the disk", &why);
+            let error = LogError::file(&self.path(), "brought to the disk", &why);
             let _ = file.set_len(end);
             *writes = Err(error.clone());
             return Err(error);
         }
-        self.index.lock().enter(head, bytes.len());
+        let mut segments = self.segments.lock();
+        segments.written.index.enter(head, bytes.len());
         Ok(head.first)
     }
 
-    /// Samples from this number on, in order: those that are on the disk, at most so many, and not
-    /// many more than [`READ`] bytes.
-    pub(super) fn read(&self, from: u64, most: usize) -> Result<Vec<Arc<[u8]>>, LogError> {
-        let (mut offset, end) = {
-            let index = self.index.lock();
-            if from > index.last {
-                return Ok(Vec::new());
-            }
-            let begin = index.begin(|mark| mark.first <= from);
-            (begin.map_or(index.end, |mark| mark.offset), index.end)
-        };
-        let mut file = self.reads.lock();
-        let (mut found, begin) = (Vec::<Arc<[u8]>>::new(), offset);
-        while offset < end && found.len() < most && offset - begin < READ {
-            let failed = |why| LogError::file(&self.path, "read", &why);
-            let body = whole_at(&mut file, self.id, offset).map_err(failed)?;
-            let record = body.as_ref().and_then(|body| {
-                let head = RecordHead::of(body)?;
-                Some((head, samples(body)?))
-            });
-            let (Some((head, samples)), Some(body)) = (record, &body) else {
-                return Err(LogError::Damaged {
-                    file: self.path.clone(),
-                    offset,
-                });
+    /// Samples from this number on, in order, or from the oldest on if that is behind it: those
+    /// that are on the disk, at most so many, and not many more than [`READ`] bytes.
+    pub(super) fn read(&self, from: u64, most: usize) -> Result<LogSamples, LogError> {
+        let mut reads = self.reads.lock();
+        let first = from.max(self.first());
+        let (mut found, mut next, mut length) = (Vec::<Arc<[u8]>>::new(), first, 0);
+        while found.len() < most && length < READ {
+            let Some(place) = self.segments.lock().place(next) else {
+                break;
             };
-            let skipped = from.saturating_sub(head.first);
-            let wanted = samples.into_iter().skip(skipped as usize);
-            found.extend(wanted.take(most - found.len()).map(Arc::from));
-            offset += (PREFIX + body.len()) as u64;
+            let file = opened(&mut reads, &place);
+            let file = file.map_err(|why| LogError::file(&place.path, "opened", &why))?;
+            let mut offset = place.offset;
+            while offset < place.end && found.len() < most && length < READ {
+                let failed = |why| LogError::file(&place.path, "read", &why);
+                let body = whole_at(file, self.id, offset).map_err(failed)?;
+                let record = body.as_ref().and_then(|body| {
+                    let head = RecordHead::of(body)?;
+                    Some((head, samples(body)?))
+                });
+                let (Some((head, samples)), Some(body)) = (record, &body) else {
+                    return Err(LogError::Damaged {
+                        file: place.path,
+                        offset,
+                    });
+                };
+                let skipped = first.saturating_sub(head.first);
+                let wanted = samples.into_iter().skip(skipped as usize);
+                found.extend(wanted.take(most - found.len()).map(Arc::from));
+                let bytes = (PREFIX + body.len()) as u64;
+                (offset, length) = (offset + bytes, length + bytes);
+            }
+            next = place.next;
         }
-        Ok(found)
+        let samples = found;
+        Ok(LogSamples { first, samples })
     }
 
     /// The number of the first sample that was written at this time or later: that of the next one,
     /// if there is none. Few bytes are read.
     pub(crate) fn first_since(&self, time: u64) -> u64 {
-        let (begin, end) = {
-            let index = self.index.lock();
-            (index.begin(|mark| mark.time < time), index.end)
+        let (place, first) = {
+            let segments = self.segments.lock();
+            (segments.place_of_time(time), segments.first())
         };
-        let Some(LogMark { first, offset, .. }) = begin else {
-            return 1;
+        let Some(place) = place else {
+            return first;
         };
-        let (mut next, mut offset) = (first, offset);
+        let (mut next, mut offset) = (place.first, place.offset);
         // Not the one that flows are read from, which takes longer.
-        let Ok(mut file) = File::open(&self.path) else {
+        let Ok(mut file) = File::open(&place.path) else {
             return next;
         };
-        while offset < end {
+        while offset < place.end {
             let head = bytes_at(&mut file, offset, PREFIX + FIXED).ok();
             let known = head.as_ref().and_then(|bytes| {
                 let (prefix, head) = bytes.split_at_checked(PREFIX)?;
@@ -221,14 +314,14 @@ impl SampleLog {
 
     /// When the last record was written.
     pub(super) fn time(&self) -> u64 {
-        self.index.lock().time
+        self.segments.lock().written.index.time
     }
 
     /// The disk fails from now on.
     #[cfg(test)]
     pub(super) fn cannot_write(&self) {
         // It is only read.
-        *self.writes.lock() = Ok(File::open(&self.path).unwrap());
+        *self.writes.lock() = Ok(File::open(self.path()).unwrap());
     }
 
     /// Takes no samples any more. Another publisher may have the log.
@@ -241,87 +334,18 @@ impl SampleLog {
     }
 }
 
-/// Makes a directory, and those above it. The names of new ones are on the disk then.
-fn make_directory(directory: &Path) -> io::Result<()> {
-    if directory.is_dir() {
-        return Ok(());
-    }
-    let above = directory
-        .parent()
-        .filter(|above| !above.as_os_str().is_empty());
-    let above = above.unwrap_or(Path::new("."));
-    make_directory(above)?;
-    match fs::create_dir(directory) {
-        // Somebody else has made it meanwhile.
-        Err(_) if directory.is_dir() => {}
-        made => made?,
-    }
-    File::open(above)?.sync_all()
-}
-
-/// A new file is its owner's alone: who can open the lock can hold it, too.
-fn owners(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-/// The lock of a directory, if no other publisher has it.
-fn locked(lock: &Path, samples: &Path) -> Result<File, LogError> {
-    let file = owners(OpenOptions::new().create(true).append(true)).open(lock);
-    let file = file.map_err(|why| LogError::file(lock, "opened", &why))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(LogError::InUse {
-            file: samples.to_owned(),
-        }),
-        Err(TryLockError::Error(why)) => Err(LogError::file(lock, "locked", &why)),
-    }
-}
-
-/// Makes a log without samples. It has its name when its head is on the disk.
-fn make(directory: &Path, path: &Path, head: &[u8]) -> Result<(), LogError> {
-    let draft = path.with_extension("new");
-    let make = || {
-        let mut file =
-            owners(OpenOptions::new().write(true).create(true).truncate(true)).open(&draft)?;
-        file.write_all(head)?;
-        file.sync_all()?;
-        fs::rename(&draft, path)?;
-        // The name, too.
-        File::open(directory)?.sync_all()
+/// The file of this place, which stays open.
+fn opened<'a>(reads: &'a mut Option<(u64, File)>, place: &ReadPlace) -> io::Result<&'a mut File> {
+    let file = match reads.take() {
+        Some((segment, file)) if segment == place.segment => file,
+        _ => File::open(&place.path)?,
     };
-    make().map_err(|why| LogError::file(path, "made", &why))
+    let (_, file) = reads.insert((place.segment, file));
+    Ok(file)
 }
 
-/// The id of a log, and where its records begin.
-fn head_of(
-    path: &Path,
-    file: &mut File,
-    (key, type_name): (&str, &str),
-) -> Result<(LogId, u64), LogError> {
-    let failed = |why| LogError::file(path, "read", &why);
-    let begin = MAGIC.len() as u64;
-    let magic = bytes_at(file, 0, MAGIC.len()).map_err(failed)?;
-    if magic != MAGIC {
-        return Err(LogError::NoLog {
-            file: path.to_owned(),
-        });
-    }
-    let body = whole_at(file, 0, begin).map_err(failed)?;
-    let topic = body.as_ref().and_then(|body| topic_of(body));
-    let (Some((id, its_key, its_type)), Some(body)) = (topic, &body) else {
-        return Err(LogError::Damaged {
-            file: path.to_owned(),
-            offset: begin,
-        });
-    };
-    if (its_key.as_str(), its_type.as_str()) != (key, type_name) {
-        return Err(LogError::OtherTopic {
-            file: path.to_owned(),
-            key: its_key,
-            type_name: its_type,
-        });
-    }
-    Ok((id, begin + (PREFIX + body.len()) as u64))
+/// A file that is there, for who writes it.
+fn written_to(path: &Path) -> Result<File, LogError> {
+    let file = OpenOptions::new().write(true).open(path);
+    file.map_err(|why| LogError::file(path, "opened", &why))
 }

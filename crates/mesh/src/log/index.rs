@@ -1,4 +1,4 @@
-//! What of a log is on the disk, and where to look for a number or a time.
+//! What of a file of a log is on the disk, and where to look for a number or a time.
 
 use super::record::RecordHead;
 
@@ -27,14 +27,19 @@ pub(super) struct LogIndex {
 }
 
 impl LogIndex {
-    /// Of no records, where the first begins there.
-    pub(super) fn beginning_at(end: u64) -> Self {
+    /// Of no records: where the first begins, and the number and the time before it.
+    pub(super) fn beginning_at(end: u64, last: u64, time: u64) -> Self {
         LogIndex {
             marks: Vec::new(),
             end,
-            last: 0,
-            time: 0,
+            last,
+            time,
         }
+    }
+
+    /// When the first record was written; none: there is none.
+    pub(super) fn begun(&self) -> Option<u64> {
+        self.marks.first().map(|mark| mark.time)
     }
 
     /// The next record, of so many bytes.

@@ -1,4 +1,4 @@
-//! How records lie in the file of a log.
+//! How records lie in a file of a log.
 //!
 //! ```text
 //!   file    magic (8), head, record, record, …
@@ -10,7 +10,8 @@
 //! Numbers have their least byte first. A length counts what is behind the checksum. That is of the
 //! log's id, the place in the file, the length, and what is behind: so a record counts as one in
 //! its place alone, also where a sample is a copy of some log. Samples that are synced together are
-//! one record: what is cut off within it is cut off whole.
+//! one record: what is cut off within it is cut off whole. All files of a log have the same head,
+//! and the name of each says the number of its first sample.
 
 use crate::start_from::LogId;
 

@@ -1,4 +1,4 @@
-//! A log is opened: what of it is whole, and what is behind that.
+//! A file of a log is opened: what of it is whole, and what is behind that.
 
 use super::LogError;
 use super::index::LogIndex;
@@ -29,16 +29,15 @@ pub(super) fn whole_at(file: &mut File, id: LogId, offset: u64) -> io::Result<Op
     Ok((body.len() == length && is_whole(id, offset, &prefix, &body)).then_some(body))
 }
 
-/// Reads the records from `begin` on. What of the file is behind the last whole one: a record that
-/// was not written to its end. It is an error if that is something else.
+/// Enters the records from the end of `index` on. What of the file is behind the last whole one: a
+/// record that was not written to its end. It is an error if that is something else.
 pub(super) fn scan(
     (path, file): (&Path, &mut File),
     id: LogId,
-    begin: u64,
+    mut index: LogIndex,
 ) -> Result<(LogIndex, u64), LogError> {
     let failed = |why: io::Error| LogError::file(path, "read", &why);
     let file_end = file.seek(SeekFrom::End(0)).map_err(failed)?;
-    let mut index = LogIndex::beginning_at(begin);
     while index.end < file_end {
         let Some(body) = whole_at(file, id, index.end).map_err(failed)? else {
             break;

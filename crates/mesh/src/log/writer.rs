@@ -1,7 +1,7 @@
 //! The thread of a log: publications that wait together are one record, and wait for one sync.
 
 use super::record::{FIXED, LENGTH, RECORD};
-use super::{LogError, SampleLog};
+use super::{LogError, LogSamples, SampleLog};
 use crate::start_from::nanoseconds;
 use motet_dispatch::Clock;
 use motet_sync::thread::{self, JoinHandle};
@@ -18,8 +18,8 @@ type Told<R> = Box<dyn FnOnce(Result<R, LogError>) + Send>;
 pub(crate) enum LogRequest {
     /// A sample is to be written. Its number.
     Append(Arc<[u8]>, Told<u64>),
-    /// Samples from this number on, so many at most.
-    Read(u64, usize, Told<Vec<Arc<[u8]>>>),
+    /// Samples from this number on, or from the oldest on, so many at most.
+    Read(u64, usize, Told<LogSamples>),
 }
 
 /// Hands requests to the thread of a log. In virtual time there is no thread: what is asked for is
@@ -173,6 +173,8 @@ impl LogLine {
         let mut samples = &samples[..];
         while !samples.is_empty() {
             let record = &samples[..one_record(samples)];
+            let now = self.time.now();
+            let kept = self.log.keep(now);
             let fit = self.log.fit(record);
             if fit == 0 {
                 // A shorter one may fit.
@@ -182,7 +184,7 @@ impl LogLine {
                 samples = &samples[1..];
                 continue;
             }
-            let first = self.log.append(&record[..fit], self.time.now());
+            let first = kept.and_then(|()| self.log.append(&record[..fit], now));
             for (number, told) in (0..).zip(tolds.drain(..fit)) {
                 tell(told, first.clone().map(|first| first + number));
             }

@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// Why a subscriber does not get numbers that it has already.
 const AHEAD: &str = "it has samples with these numbers, of another copy of the log";
 
+/// Why a subscriber does not get numbers that it has asked for, or that were to come.
+const DROPPED: &str = "the log has dropped them";
+
 /// A value that is on its way to the disk, and its number when it is there.
 type HandedToLog<T> = (T, Reply<Result<u64, LogError>>);
 
@@ -177,12 +180,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
 
     /// Takes what the log has told, and sends what may be sent.
     pub(super) fn go_on_with_log(&self, log: &TopicLog) {
-        let (wanted, unread) = {
+        let news = {
             let mut state = self.state.lock();
             log.take_told(&mut state)
         };
-        wanted.into_iter().for_each(|wanted| log.read(wanted));
-        for (to, gap, why) in unread {
+        news.wanted.into_iter().for_each(|wanted| log.read(wanted));
+        for (to, gap) in news.dropped {
+            self.tell_not_got(&to, gap, DROPPED);
+        }
+        for (to, gap, why) in news.unread {
             self.cannot_read(&to, gap, &why);
         }
         self.send();

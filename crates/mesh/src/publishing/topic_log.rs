@@ -2,7 +2,7 @@
 
 use super::state::{Flow, Payload, State};
 use crate::flow::{FlowTarget, Hub};
-use crate::log::{LogRequest, LogWriter};
+use crate::log::{LogRequest, LogSamples, LogWriter};
 use crate::start_from::{LogId, LogPlace};
 use crate::{Gap, LogError, LogInfo};
 use motet_ports::{Reply, reply};
@@ -41,11 +41,11 @@ struct ToldByLog {
     has_task: bool,
 }
 
-/// Samples that were read for a flow, from this number on.
+/// Samples that were read for a flow, which has asked for this number.
 struct ReadForFlow {
     to: FlowTarget,
     from: u64,
-    samples: Result<Vec<Arc<[u8]>>, LogError>,
+    samples: Result<LogSamples, LogError>,
 }
 
 struct LogFlows {
@@ -69,11 +69,18 @@ struct LogCursor {
     is_reading: bool,
 }
 
-/// Samples that cannot be read: for whom, and why.
-pub(super) type UnreadSamples = (FlowTarget, Gap, LogError);
-
 /// What a flow needs of the log: for whom, from which number, and how many.
 pub(super) type WantedRead = (FlowTarget, u64, usize);
+
+/// What is to be done when flows have got what the log has told.
+#[derive(Default)]
+pub(super) struct FlowNews {
+    pub(super) wanted: Vec<WantedRead>,
+    /// Samples that cannot be read: for whom, and why.
+    pub(super) unread: Vec<(FlowTarget, Gap, LogError)>,
+    /// Samples that the log has dropped before they were read: for whom.
+    pub(super) dropped: Vec<(FlowTarget, Gap)>,
+}
 
 impl TopicLog {
     pub(super) fn new(writer: LogWriter, hub: Weak<dyn Hub>, topic: u32) -> Self {
@@ -114,11 +121,13 @@ impl TopicLog {
         self.writer.log().info()
     }
 
-    /// The number that a subscription begins with.
+    /// The number that a subscription begins with. One that names a number that the log has dropped
+    /// is told so.
     pub(super) fn first(&self, place: LogPlace, retain: u32) -> u64 {
+        let oldest = self.writer.log().first();
         match place {
-            LogPlace::New => self.last().saturating_sub(retain.into()) + 1,
-            LogPlace::All => 1,
+            LogPlace::New => oldest.max(self.last().saturating_sub(retain.into()) + 1),
+            LogPlace::All => oldest,
             LogPlace::Number(number) => number.max(1),
             LogPlace::Time(time) => self.writer.log().first_since(time),
         }
@@ -194,12 +203,9 @@ impl TopicLog {
     }
 
     /// Takes what the log has told, and fills the queues of all flows. What these need of the log,
-    /// and what could not be read for them.
-    pub(super) fn take_told<T: Send + Sync + 'static>(
-        &self,
-        state: &mut State<T>,
-    ) -> (Vec<WantedRead>, Vec<UnreadSamples>) {
-        let (mut wanted, mut unread) = (Vec::new(), Vec::new());
+    /// and what they do not get.
+    pub(super) fn take_told<T: Send + Sync + 'static>(&self, state: &mut State<T>) -> FlowNews {
+        let mut news = FlowNews::default();
         let mut at_log = self.flows.lock();
         let told = self.news.take();
         at_log.written(told.count, told.written);
@@ -212,19 +218,29 @@ impl TopicLog {
             };
             cursor.is_reading = false;
             match samples {
-                Ok(mut samples) if cursor.is_answered && cursor.next == from => {
+                Ok(LogSamples { first, mut samples })
+                    if cursor.is_answered && cursor.next == from =>
+                {
+                    if first > from {
+                        let to_oldest = Gap {
+                            from,
+                            to: first - 1,
+                        };
+                        news.dropped.push((to, to_oldest));
+                        cursor.next = first;
+                    }
                     samples.truncate(flow.out.room());
                     cursor.put(flow, samples);
                 }
                 Ok(_) => {}
-                Err(why) => unread.push((to, Gap { from, to: last }, why)),
+                Err(why) => news.unread.push((to, Gap { from, to: last }, why)),
             }
         }
         for (to, flow) in flows {
-            wanted.extend(at_log.fill(to, flow));
+            news.wanted.extend(at_log.fill(to, flow));
             flow.list(to, ready);
         }
-        (wanted, unread)
+        news
     }
 
     /// How many samples a flow has not got from the log yet.

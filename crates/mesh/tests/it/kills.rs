@@ -15,12 +15,23 @@ use std::time::Duration;
 /// Where the process that is going to be killed has its log; without it the test below does
 /// nothing.
 const DIRECTORY: &str = "MOTET_TEST_KILL_LOG";
+/// Is set where that log drops its oldest files.
+const DROPS: &str = "MOTET_TEST_KILL_DROPS";
 /// So many publish at the same time.
 const WRITERS: u64 = 3;
 
 fn node(dispatcher: &Dispatcher) -> (Node, Arc<dyn Enqueue>) {
     let queue: Arc<dyn Enqueue> = Arc::new(dispatcher.queue(QueueConfig::named("a")));
     (Node::alone("a", Arc::clone(&queue)), queue)
+}
+
+/// A log that keeps all, or one of short files that keeps few of them.
+fn log_in(directory: &Path, drops: bool) -> LogConfig {
+    let log = LogConfig::in_directory(directory);
+    match drops {
+        true => log.keeping_bytes(1000).in_files_of(250),
+        false => log,
+    }
 }
 
 fn topic(node: &Node, log: &LogConfig) -> Topic<(u64, u64)> {
@@ -35,7 +46,8 @@ fn publishes_until_it_is_killed() {
     };
     let dispatcher = Dispatcher::new(2);
     let (node, queue) = node(&dispatcher);
-    let topic = topic(&node, &LogConfig::in_directory(directory));
+    let drops = std::env::var_os(DROPS).is_some();
+    let topic = topic(&node, &log_in(Path::new(&directory), drops));
     for writer in 0..WRITERS {
         let topic = topic.clone();
         let publishes = async move {
@@ -56,9 +68,11 @@ fn say(line: &str) {
     drop(writeln!(out, "\n{line}").and_then(|()| out.flush()));
 }
 
-fn started(directory: &Path) -> Child {
+fn started(directory: &Path, drops: bool) -> Child {
     let program = std::env::current_exe().unwrap();
+    let drops = drops.then_some((DROPS, "1"));
     Command::new(program)
+        .envs(drops)
         .args([
             "--exact",
             "kills::publishes_until_it_is_killed",
@@ -72,8 +86,8 @@ fn started(directory: &Path) -> Child {
 }
 
 /// Kills a process when it has said so many numbers: what it said was accepted, by number.
-fn killed(directory: &Path, after: u32) -> BTreeMap<u64, (u64, u64)> {
-    let mut child = started(directory);
+fn killed(directory: &Path, drops: bool, after: u32) -> BTreeMap<u64, (u64, u64)> {
+    let mut child = started(directory, drops);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut accepted = BTreeMap::new();
     for line in lines.map_while(Result::ok) {
@@ -125,7 +139,7 @@ fn kill_and_look(kills: u32) {
     let samples = node.subscribe("n", &config).unwrap();
     let mut last = 0;
     for kill in 0..kills {
-        let accepted = killed(&folder.log().directory, 1 + kill * 7 % 29);
+        let accepted = killed(&folder.log().directory, false, 1 + kill * 7 % 29);
         assert!(!accepted.is_empty(), "it began to publish");
         let topic = topic(&node, &folder.log());
         let log = topic.log().unwrap();
@@ -153,6 +167,47 @@ fn kill_and_look(kills: u32) {
 #[test]
 fn sem_g553_what_was_accepted_is_there_after_20_kills() {
     within(patience(), || kill_and_look(20));
+}
+
+/// Kills so many processes whose logs drop their oldest files: the newest are there.
+fn kill_and_look_at_what_is_kept(kills: u32) {
+    let folder = Folder::new();
+    let log = log_in(&folder.log().directory, true);
+    let dispatcher = Dispatcher::new(2);
+    let (node, _queue) = node(&dispatcher);
+    let mut first = 1;
+    for kill in 0..kills {
+        let accepted = killed(&log.directory, true, 10 + kill * 7 % 29);
+        let topic = topic(&node, &log);
+        let info = topic.log().unwrap();
+        let is_kept = info.bytes >= 1000 || info.first == 1;
+        assert!(is_kept && info.first >= first, "{info:?}");
+        first = info.first;
+        let config = SubscribeConfig {
+            from: StartFrom::All,
+            ..SubscribeConfig::default()
+        };
+        let samples = node.subscribe("n", &config).unwrap();
+        let came = next_ones(&samples, first - 1, info.last);
+        for (number, value) in accepted.range(first..) {
+            assert_eq!(
+                came.get(number),
+                Some(value),
+                "after {kill} kills: {info:?}"
+            );
+        }
+        drop(topic);
+        // It ends when the last sample is accepted.
+        while !node.topics().is_empty() {
+            motet_sync::thread::yield_now();
+        }
+    }
+    assert!(first > 1, "files were dropped");
+}
+
+#[test]
+fn sem_g558_what_is_kept_is_there_after_20_kills() {
+    within(patience(), || kill_and_look_at_what_is_kept(20));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod calls;
 mod classes;
+mod dropped;
 mod durable;
 mod endings;
 mod fussy;

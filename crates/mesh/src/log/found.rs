@@ -1,0 +1,90 @@
+//! The files of a log as they are found when it is opened.
+
+use super::LogError;
+use super::index::LogIndex;
+use super::record::{MAGIC, PREFIX, topic_of};
+use super::scan::{bytes_at, scan, whole_at};
+use super::segment::LogSegment;
+use crate::start_from::LogId;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A file that was read.
+pub(super) struct FoundSegment {
+    pub(super) id: LogId,
+    pub(super) segment: LogSegment,
+    /// How many bytes are behind its last whole record.
+    pub(super) rest: u64,
+}
+
+impl FoundSegment {
+    /// Reads a file, which is to go on behind the one before it.
+    pub(super) fn read(
+        (first, path): (u64, PathBuf),
+        topic: (&str, &str),
+        before: Option<&FoundSegment>,
+    ) -> Result<Self, LogError> {
+        let file = File::open(&path);
+        let mut file = file.map_err(|why| LogError::file(&path, "opened", &why))?;
+        let (id, begin) = head_of(&path, &mut file, topic)?;
+        let time = match before {
+            Some(before) => before.is_followed_by(id, first, &path)?,
+            None => 0,
+        };
+        let index = LogIndex::beginning_at(begin, first.saturating_sub(1), time);
+        let (index, rest) = scan((&path, &mut file), id, index)?;
+        let segment = LogSegment { first, path, index };
+        Ok(FoundSegment { id, segment, rest })
+    }
+
+    /// When the last record was written, if a file of this id and number goes on behind it.
+    fn is_followed_by(&self, id: LogId, first: u64, file: &Path) -> Result<u64, LogError> {
+        let index = &self.segment.index;
+        if self.rest > 0 {
+            // Another file was begun when all records of this one were on the disk.
+            return Err(LogError::Damaged {
+                file: self.segment.path.clone(),
+                offset: index.end,
+            });
+        }
+        if (self.id, index.last + 1) != (id, first) {
+            return Err(LogError::Apart {
+                file: file.to_owned(),
+                last: index.last,
+            });
+        }
+        Ok(index.time)
+    }
+}
+
+/// The id of a log, and where the records of a file begin.
+fn head_of(
+    path: &Path,
+    file: &mut File,
+    (key, type_name): (&str, &str),
+) -> Result<(LogId, u64), LogError> {
+    let failed = |why| LogError::file(path, "read", &why);
+    let begin = MAGIC.len() as u64;
+    let magic = bytes_at(file, 0, MAGIC.len()).map_err(failed)?;
+    if magic != MAGIC {
+        return Err(LogError::NoLog {
+            file: path.to_owned(),
+        });
+    }
+    let body = whole_at(file, 0, begin).map_err(failed)?;
+    let topic = body.as_ref().and_then(|body| topic_of(body));
+    let (Some((id, its_key, its_type)), Some(body)) = (topic, &body) else {
+        return Err(LogError::Damaged {
+            file: path.to_owned(),
+            offset: begin,
+        });
+    };
+    if (its_key.as_str(), its_type.as_str()) != (key, type_name) {
+        return Err(LogError::OtherTopic {
+            file: path.to_owned(),
+            key: its_key,
+            type_name: its_type,
+        });
+    }
+    Ok((id, begin + (PREFIX + body.len()) as u64))
+}

@@ -1,0 +1,140 @@
+//! The files of a log, in order: each has the samples from a number on.
+
+use super::LogConfig;
+use super::index::{LogIndex, LogMark};
+use std::collections::VecDeque;
+use std::iter::once;
+use std::path::PathBuf;
+
+/// A file of a log.
+#[derive(Debug)]
+pub(super) struct LogSegment {
+    /// The number of its first sample.
+    pub(super) first: u64,
+    pub(super) path: PathBuf,
+    pub(super) index: LogIndex,
+}
+
+/// The files of a log.
+#[derive(Debug)]
+pub(super) struct LogSegments {
+    /// In order. Each has samples, and nothing is written to it any more.
+    older: VecDeque<LogSegment>,
+    /// The last one.
+    pub(super) written: LogSegment,
+}
+
+/// Where to read in a file.
+#[derive(Debug)]
+pub(super) struct ReadPlace {
+    /// The number of the file's first sample.
+    pub(super) segment: u64,
+    pub(super) path: PathBuf,
+    /// A record that begins with this number,
+    pub(super) first: u64,
+    /// is here.
+    pub(super) offset: u64,
+    /// Where the last record ends.
+    pub(super) end: u64,
+    /// The number behind the last one of the file.
+    pub(super) next: u64,
+}
+
+impl LogSegment {
+    /// Whether the next record begins another file.
+    pub(super) fn is_over(&self, config: &LogConfig, now: u64) -> bool {
+        let Some(begun) = self.index.begun() else {
+            return false;
+        };
+        let age = config.keep_nanoseconds();
+        let is_old = age.is_some_and(|age| begun.saturating_add(age) < now);
+        is_old || self.index.end >= config.length_of_files()
+    }
+
+    /// Where to look for a record, as [`LogIndex::begin`].
+    fn place(&self, is_before: impl Fn(&LogMark) -> bool) -> Option<ReadPlace> {
+        let begin = self.index.begin(is_before)?;
+        Some(ReadPlace {
+            segment: self.first,
+            path: self.path.clone(),
+            first: begin.first,
+            offset: begin.offset,
+            end: self.index.end,
+            next: self.index.last + 1,
+        })
+    }
+}
+
+impl LogSegments {
+    pub(super) fn new(older: VecDeque<LogSegment>, written: LogSegment) -> Self {
+        LogSegments { older, written }
+    }
+
+    fn oldest(&self) -> &LogSegment {
+        self.older.front().unwrap_or(&self.written)
+    }
+
+    /// The number of the oldest sample that is there: that of the next one, if there is none.
+    pub(super) fn first(&self) -> u64 {
+        self.oldest().first
+    }
+
+    /// The number of the last sample.
+    pub(super) fn last(&self) -> u64 {
+        self.written.index.last
+    }
+
+    /// The bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        let older = self.older.iter().map(|segment| segment.index.end);
+        older.sum::<u64>() + self.written.index.end
+    }
+
+    /// Where to look for a sample that is there: none is, from this number on.
+    pub(super) fn place(&self, number: u64) -> Option<ReadPlace> {
+        if number > self.last() {
+            return None;
+        }
+        let is_before = |segment: &LogSegment| segment.first <= number;
+        let segment = match is_before(&self.written) {
+            true => &self.written,
+            false => {
+                let behind = self.older.partition_point(is_before);
+                self.older.get(behind.saturating_sub(1))?
+            }
+        };
+        segment.place(|mark| mark.first <= number)
+    }
+
+    /// Where to look for the first sample of this time or later. None: there are no samples.
+    pub(super) fn place_of_time(&self, time: u64) -> Option<ReadPlace> {
+        let is_before = |segment: &&LogSegment| {
+            let begun = segment.index.begun();
+            begun.is_some_and(|begun| begun < time)
+        };
+        let mut latest_first = once(&self.written).chain(self.older.iter().rev());
+        let segment = latest_first.find(is_before).unwrap_or(self.oldest());
+        segment.place(|mark| mark.time < time)
+    }
+
+    /// Records go to this file from now on.
+    pub(super) fn go_on_in(&mut self, next: LogSegment) {
+        let before = std::mem::replace(&mut self.written, next);
+        self.older.push_back(before);
+    }
+
+    /// The oldest file, if it is kept no longer.
+    pub(super) fn outdated(&self, config: &LogConfig, now: u64) -> Option<PathBuf> {
+        let oldest = self.older.front()?;
+        let behind = self.bytes() - oldest.index.end;
+        let is_beyond = config.keep_bytes.is_some_and(|bytes| behind >= bytes);
+        let age = config.keep_nanoseconds();
+        let is_old = age.is_some_and(|age| oldest.index.time.saturating_add(age) < now);
+        (is_beyond || is_old).then(|| oldest.path.clone())
+    }
+
+    /// The oldest file is gone.
+    pub(super) fn drop_oldest(&mut self) {
+        self.older.pop_front();
+    }
+}
