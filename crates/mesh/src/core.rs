@@ -49,6 +49,8 @@ pub(crate) struct NodeState {
     last_id: u32,
     pub(crate) peers: BTreeMap<PeerName, KnownPeer>,
     pub(crate) topics: BTreeMap<u32, Arc<dyn AnyTopic>>,
+    /// Topics that are over, as long as their logs are not closed.
+    ending: Vec<Arc<dyn AnyTopic>>,
     pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
     pub(crate) calls: Calls,
     before_leaving: Vec<Weak<dyn BeforeLeaving>>,

@@ -5,23 +5,24 @@ use crate::Key;
 use crate::flow::{FlowSource, FlowTarget};
 use crate::frame::Frame;
 use crate::peers::PeerChange;
+use std::sync::Arc;
 
 impl Core {
     /// Ends a topic that has nothing left to send, if that still is so.
     pub(super) fn end_if_over(&self, id: u32) {
         let topic = {
             let mut state = self.state.lock();
-            let is_over = state.topics.get(&id).is_some_and(|topic| topic.is_over());
-            match is_over {
-                true => state.topics.remove(&id),
-                false => None,
-            }
+            let over = state.topics.get(&id).filter(|topic| topic.is_over());
+            let Some(topic) = over.cloned() else { return };
+            state.topics.remove(&id);
+            state.ending.push(Arc::clone(&topic));
+            topic
         };
-        let Some(topic) = topic else { return };
-        // Outside of the lock: what the log has told may wait for that. Before others are told: one
-        // of them may open the log next.
+        // Outside of the lock: what the log has told may wait for that. Before others are told, or
+        // see that it is gone: one of them may open the log next.
         topic.close_log();
         let here = self.change(|state| {
+            state.ending.retain(|topic| topic.id() != id);
             let mut here = Vec::new();
             for target in topic.targets() {
                 match target {
