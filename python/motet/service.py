@@ -224,10 +224,7 @@ class Service:
         return self._call("get", read=lambda came: Snapshot(came["state"], came["version"]))
 
     def lookup(self) -> Call:
-        """Lookup: what the service is, and its operations.
-
-        Those of a class of Python are not listed: the fault of a call by another name names them.
-        """
+        """Lookup: what the service is, and its operations."""
         return self._call("lookup")
 
     def replace(self, state: Any) -> Call:

@@ -131,11 +131,12 @@ impl Serves<Hosted> for Written {
 
     async fn exclusive(
         service: &mut Hosted,
-        _: &Cx,
+        cx: &Cx,
         request: ServiceMessage,
     ) -> Result<Value, Fault> {
         match request {
             ServiceMessage::Serve(object, operations) => {
+                cx.lists(operations.values().copied().collect());
                 service.object = Some((object, operations));
                 Ok(Value::Null)
             }

@@ -184,8 +184,7 @@ def test_an_operator_of_the_program_may_raise():
         finally:
             operator.Free()
 
-    # Where one rank combines for the others, only that one hears of it.
-    World.threads(2).run(lambda _: None)
+    World.threads(2).run(main)
     said = []
 
     def alone(_):

@@ -76,3 +76,44 @@ def test_what_an_operator_of_objects_raises_is_raised_on_all_who_would_use_its_r
     assert [told[0] for told in found] == [failed] * 3
     assert found[0][1] == failed and [told[2] for told in found[1:]] == [failed] * 2
     assert [told[3:] for told in found] == [[True, 3]] * 3
+
+
+def test_sem_g518_what_an_operator_of_buffers_raises_is_raised_on_all_who_would_use_its_result():
+    def main(_):
+        comm = MPI.COMM_WORLD
+
+        def fails(a, b, _):
+            return 1 // 0
+
+        def add(a, b, _):
+            b[:] = (numpy.frombuffer(a, "u1") + numpy.frombuffer(b, "u1")).tobytes()
+
+        failing, adding = MPI.Op.Create(fails), MPI.Op.Create(add)
+        numbers = numpy.ones(3)
+
+        def raises(call, places=3):
+            try:
+                call(numbers, numpy.zeros(places), op=failing)
+            except ZeroDivisionError:
+                return True
+            return False
+
+        def started(*buffers, op):
+            comm.Iallreduce(*buffers, op=op).Wait()
+
+        raised = [raises(call) for call in (comm.Allreduce, started, comm.Reduce, comm.Scan)]
+        raised += [raises(comm.Exscan), raises(comm.Reduce_scatter_block, 1)]
+        # The ranks are in step, and any bytes may be combined.
+        totals = numpy.zeros(3, "u1")
+        comm.Allreduce(numpy.array([1, 0, 2], "u1"), totals, adding)
+        failing.Free()
+        adding.Free()
+        return raised, totals.tolist()
+
+    found = World.threads(3).run(main)
+    assert [totals for _, totals in found] == [[3, 0, 6]] * 3
+    everywhere, at_root, scanned, before, parts = zip(
+        *((told[:2], *told[2:]) for told, _ in found), strict=True
+    )
+    assert everywhere == ([True, True],) * 3 and parts == (True,) * 3
+    assert at_root[0] and scanned[1:] == (True, True) and before[2]

@@ -387,3 +387,14 @@ def test_sem_g529_an_operation_is_called_by_post():
                 asking.request("GET", path)
                 answer = asking.getresponse()
                 assert (answer.status, answer.getheader("Allow")) == (405, methods)
+
+
+def test_sem_g457_lookup_lists_the_operations_of_a_class():
+    with Node() as node:
+        node.add("/till", Till())
+        till = connect(node.url)["/till"]
+        told = till.lookup().blocking(30)
+    listed = {one["name"]: (one["verb"], one["group"], one["about"]) for one in told["operations"]}
+    assert listed["euros"] == ("query", "concurrent", "What is there.")
+    assert listed["deposit"] == ("update", "exclusive", "")
+    assert list(listed) == ["deposit", "euros", "fail", "take"]

@@ -1,11 +1,13 @@
 //! What comes from the carrier: links and frames, one after the other.
 
+mod topics;
+
 use crate::core::{Core, MAX_ENTRIES, MAX_WINDOW, NodeState};
-use crate::flow::{AnySubscription, FlowSource, FlowTarget, Hub};
+use crate::flow::{FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
 use crate::peers::{KnownPeer, PeerChange};
-use crate::start_from::{LogId, LogPlace};
-use crate::{CallError, CarrierEvent, Class, Key, PeerName};
+use crate::start_from::LogPlace;
+use crate::{CallError, CarrierEvent, Key, PeerName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,6 +75,7 @@ impl Core {
             entry.greeted = false;
             entry.wants.clear();
             entry.servers.clear();
+            entry.waiting.clear();
             state.tell(peer, hello);
             let wants: Vec<_> = state
                 .subscriptions
@@ -120,6 +123,7 @@ impl Core {
                 }
             });
         }
+        self.ask_again();
         if was_greeted {
             self.tell_change(PeerChange::Down(peer.clone(), why.to_owned()));
         }
@@ -157,6 +161,7 @@ impl Core {
                 if let Some(core) = core.upgrade().filter(|core| core.is_linked(&name, link)) {
                     let all = core.state.lock().all_subscriptions();
                     all.iter().for_each(|one| one.forget_earlier(&name, link));
+                    core.ask_again();
                 }
             });
         }
@@ -246,38 +251,6 @@ impl Core {
         }
     }
 
-    /// What a peer says of its topics.
-    fn on_topic_frame(&self, peer: &PeerName, frame: Frame) {
-        match frame {
-            Frame::Open {
-                topic,
-                subscription,
-                key,
-                qos,
-                first,
-                log,
-            } => {
-                self.on_open(peer, topic, subscription, (&key, qos.class), (first, log));
-            }
-            Frame::Mismatch { key, why, .. } => {
-                self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
-            }
-            Frame::Close {
-                topic,
-                subscription,
-            } => {
-                if let Some(subscription) = self.subscription(subscription) {
-                    subscription.closed(&FlowSource::There(peer.clone(), topic));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn subscription(&self, id: u32) -> Option<Arc<dyn AnySubscription>> {
-        self.state.lock().subscriptions.get(&id).cloned()
-    }
-
     /// Changes what is known of a peer.
     pub(crate) fn with_peer<R>(
         &self,
@@ -315,6 +288,7 @@ impl Core {
             subscriptions
                 .iter()
                 .for_each(|subscription| subscription.forget(peer));
+            self.ask_again();
             self.tell_change(PeerChange::Restarted(peer.clone()));
         }
         if is_first {
@@ -336,7 +310,7 @@ impl Core {
             return;
         };
         let taken = self.with_peer(peer, |state, entry| {
-            if entry.wants.len() >= MAX_ENTRIES {
+            if entry.wants.len() >= MAX_ENTRIES && !entry.wants.contains_key(&subscription) {
                 return false;
             }
             let topics: Vec<_> = state
@@ -359,39 +333,5 @@ impl Core {
             let why = format!("it has more than {MAX_ENTRIES} subscriptions");
             self.tell_change(PeerChange::Refused(peer.clone(), why));
         }
-    }
-
-    fn on_open(
-        &self,
-        peer: &PeerName,
-        topic: u32,
-        subscription: u32,
-        (key, class): (&str, Class),
-        (first, log): (u64, Option<LogId>),
-    ) {
-        let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
-            return;
-        };
-        let source = FlowSource::There(peer.clone(), topic);
-        let link = self
-            .state
-            .lock()
-            .peers
-            .get(peer)
-            .map_or(0, |peer| peer.link);
-        let (upto, window) = match known.opened(source, link, key, class, first, log) {
-            Ok(opened) => opened,
-            Err(why) => {
-                self.tell_change(PeerChange::Refused(peer.clone(), why));
-                return;
-            }
-        };
-        let accepted = Frame::Accepted {
-            topic,
-            subscription,
-            upto,
-            window,
-        };
-        self.change(|state| state.tell(peer, accepted));
     }
 }

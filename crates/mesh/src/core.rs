@@ -9,7 +9,9 @@
 //! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the
 //! core's lock: frames go into the outbox under it, so that they leave in that order.
 
+mod ends;
 mod outbox;
+mod rivals;
 mod state;
 
 use crate::calls::Calls;
@@ -47,6 +49,8 @@ pub(crate) struct NodeState {
     last_id: u32,
     pub(crate) peers: BTreeMap<PeerName, KnownPeer>,
     pub(crate) topics: BTreeMap<u32, Arc<dyn AnyTopic>>,
+    /// Topics that are over, as long as their logs are not closed.
+    ending: Vec<Arc<dyn AnyTopic>>,
     pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
     pub(crate) calls: Calls,
     before_leaving: Vec<Weak<dyn BeforeLeaving>>,
@@ -304,37 +308,12 @@ impl Hub for Core {
         }
     }
 
-    /// A topic that has ended has nothing left to send.
     fn topic_is_over(&self, id: u32) {
-        let here = self.change(|state| {
-            let topic = state
-                .topics
-                .get(&id)
-                .filter(|topic| topic.is_over())?
-                .clone();
-            state.topics.remove(&id);
-            let mut here = Vec::new();
-            for target in topic.targets() {
-                match target {
-                    FlowTarget::Here(subscription) => {
-                        here.extend(state.subscriptions.get(&subscription).cloned())
-                    }
-                    FlowTarget::There(peer, subscription) => {
-                        state.tell(
-                            &peer,
-                            Frame::Close {
-                                topic: id,
-                                subscription,
-                            },
-                        );
-                    }
-                }
-            }
-            Some(here)
-        });
-        for subscription in here.into_iter().flatten() {
-            subscription.closed(&FlowSource::Here(id));
-        }
+        self.end_if_over(id);
+    }
+
+    fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str) {
+        self.end_flow(topic, to, why);
     }
 
     /// A subscription of this node has accepted samples.

@@ -76,6 +76,8 @@ pub(crate) trait Hub: Send + Sync {
     fn end_topic(&self, topic: u32);
     /// A topic that has ended has nothing left to send.
     fn topic_is_over(&self, topic: u32);
+    /// A subscription gets nothing more of a topic, which goes on, and why.
+    fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str);
     fn unsubscribe(&self, subscription: u32);
     /// The topic sends what waits: the thread that did so has panicked.
     fn go_on(&self, topic: u32);
@@ -131,6 +133,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn go_on(&self);
     /// The node leaves: what waits for subscribers is given up.
     fn close(&self);
+    /// Nothing is published any more: another publisher may have the log.
+    fn close_log(&self);
     fn targets(&self) -> Vec<FlowTarget>;
 }
 
@@ -164,6 +168,8 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);
     fn closed(&self, source: &FlowSource);
+    /// The topic that has this log now, as far as it came here.
+    fn topic_of(&self, log: LogId) -> Option<FlowSource>;
     /// It ends with its node: publishers are told what is accepted.
     fn ends(&self);
     fn info(&self) -> SubscriptionInfo;

@@ -42,7 +42,7 @@ pub(crate) enum Frame {
         first: u64,
         log: Option<LogId>,
     },
-    /// A subscription does not fit the topic, and why.
+    /// A subscription does not fit the topic, or gets nothing more of it, and why.
     Mismatch {
         subscription: u32,
         key: String,

@@ -1,8 +1,8 @@
 //! What a node knows of its peers, and tells of them.
 
-use crate::start_from::LogPlace;
+use crate::start_from::{LogId, LogPlace};
 use crate::{Key, PeerName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to the links of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,8 @@ pub enum PeerChange {
     Restarted(PeerName),
     /// What the peer says cannot be understood, and why. Its links are not used.
     Refused(PeerName, String),
-    /// A subscription here does not fit a topic of the peer: its key, and why.
+    /// A subscription here does not fit a topic of the peer, or of this node, or gets nothing more
+    /// of it: its key, and why.
     Mismatch(PeerName, String, String),
 }
 
@@ -34,4 +35,7 @@ pub(crate) struct KnownPeer {
     /// What it subscribes to: pattern, type, and from where.
     pub(crate) wants: BTreeMap<u32, (Key, String, LogPlace)>,
     pub(crate) servers: BTreeMap<u32, Key>,
+    /// Subscriptions of this node, and logs of topics of the peer, which do not go there as long as
+    /// another topic has the log.
+    pub(crate) waiting: BTreeSet<(u32, LogId)>,
 }

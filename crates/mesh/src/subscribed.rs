@@ -284,6 +284,10 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic == source);
     }
 
+    fn topic_of(&self, log: LogId) -> Option<FlowSource> {
+        self.state.lock().logs.topic(log).cloned()
+    }
+
     fn ends(&self) {
         self.tell_rest();
     }

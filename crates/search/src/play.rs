@@ -17,6 +17,7 @@ mod brother;
 use crate::link::SearchLink;
 use crate::outcome::{RankReport, Report};
 use crate::table::TranspositionTable;
+use crate::tally::NodeTally;
 use crate::worker::{SearchStop, caught, sum_up};
 use crate::{Game, Outcome, Search, SearchError, SearchFault};
 use motet_comm::{CommError, Communicator};
@@ -57,6 +58,8 @@ enum Message {
     /// From rank 0: all moves of this position are searched.
     Worth(Play),
     Stop(SearchStop),
+    /// To rank 0: the sender has visited so many nodes more.
+    Tally(u64),
 }
 
 /// One rank.
@@ -79,6 +82,7 @@ struct Player<'s, 'c, 'g, G: Game> {
     /// The move in hand is to be searched again, with a better bound.
     given_up: bool,
     done: RankReport,
+    tally: NodeTally<'s>,
     report: Report,
     stop: Option<SearchStop>,
 }
@@ -90,12 +94,15 @@ pub(crate) async fn run<G: Game>(
     game: &G,
     depth: u32,
 ) -> Result<Outcome<Option<Play>>, SearchError> {
+    let table = TranspositionTable::new(search.table);
+    let refused = || SearchStop::Fault(no_room(comm.rank(), search.table));
+    let stop = table.is_none().then(refused);
     let mut player = Player {
         game,
         link: SearchLink::new(comm),
         search,
         began: Instant::now(),
-        table: TranspositionTable::new(search.table),
+        table: table.unwrap_or_default(),
         spare: Vec::new(),
         path: Vec::new(),
         best: Play {
@@ -108,8 +115,9 @@ pub(crate) async fn run<G: Game>(
         at_work: Vec::new(),
         given_up: false,
         done: RankReport::default(),
+        tally: NodeTally::new(search, comm.size()),
         report: Report::default(),
-        stop: None,
+        stop,
     };
     player.all(depth).await?;
     let Player {
@@ -129,8 +137,19 @@ pub(crate) async fn run<G: Game>(
     })
 }
 
+fn no_room(rank: usize, table: usize) -> SearchFault {
+    let problem = format!(
+        "rank {rank} has no room for a table of {table} positions: set `Search::table` to fewer, or \
+         to 0 for none"
+    );
+    SearchFault::Settings { problem }
+}
+
 impl<G: Game> Player<'_, '_, '_, G> {
     async fn all(&mut self, depth: u32) -> Result<(), CommError> {
+        if self.stop.is_some() {
+            return self.tell_stop();
+        }
         let game = self.game;
         // Every rank does this itself, and finds the same.
         let Some((mut line, value)) = self.guarded(|player| player.first_line(game.root(), depth))
@@ -142,6 +161,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
             self.link.send(0, Message::Free(None))?;
         } else {
             self.done.nodes += line.len() as u64 + 1;
+            self.tell_nodes()?;
         }
         while let Some(moves) = line.pop() {
             let left = depth - line.len() as u32 - 1;
@@ -161,7 +181,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
         Ok(())
     }
 
-    /// This rank has no line of first moves: nobody is to wait for what rank 0 hands out, nor to
+    /// This rank has no table, or no line of first moves: nobody is to wait for what rank 0 hands out, nor to
     /// search what is of no use.
     fn tell_stop(&mut self) -> Result<(), CommError> {
         let Some(stop) = self.stop.clone() else {
@@ -211,6 +231,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
             if let Some(child) = self.take() {
                 let value = self.search(&moves[child as usize], child, depth);
                 self.learn(child, value)?;
+                self.tell_nodes()?;
                 self.look()?;
             } else if self.at_work.is_empty() {
                 break;
@@ -237,6 +258,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
                 Message::Take { child, alpha } => {
                     self.best.value = alpha;
                     let value = self.search(&moves[child as usize], child, depth);
+                    self.tell_nodes()?;
                     match &self.stop {
                         Some(stop) => {
                             let stop = stop.clone();
@@ -254,7 +276,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
                     return Ok(());
                 }
                 // The last move is done.
-                Message::Better(_) | Message::Free(_) => {}
+                Message::Better(_) | Message::Free(_) | Message::Tally(_) => {}
             }
         }
     }
@@ -321,6 +343,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
                 self.report.bounds_used += 1;
             }
             Message::Stop(stop) => self.stop = Some(stop),
+            Message::Tally(nodes) => self.count(nodes),
             Message::Better(_) | Message::Take { .. } | Message::Worth(_) => {}
         }
         Ok(())

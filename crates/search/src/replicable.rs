@@ -301,9 +301,10 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
             self.take(own);
             match walked {
                 Ok(false) => self.look_at_limit(),
+                // The last node may be one that was looked for.
                 Ok(true) => {
                     self.ended = true;
-                    return None;
+                    break;
                 }
                 Err(stop) => self.rank.stop = Some(stop),
             }
@@ -335,7 +336,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
     }
 
     fn look_at_limit(&mut self) {
-        if self.nodes() >= self.rank.tally.limit && self.rank.stop.is_none() {
+        if self.nodes() > self.rank.tally.limit && self.rank.stop.is_none() {
             self.rank.stop = Some(SearchStop::Limit(Limit::Nodes));
         }
     }

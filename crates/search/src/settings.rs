@@ -61,7 +61,8 @@ pub struct Search {
     pub progress: Option<OnProgress>,
     /// What decides whom a rank asks for work.
     pub seed: u64,
-    /// For [`Search::play`]: positions whose values each rank remembers. 0: none.
+    /// For [`Search::play`]: positions whose values each rank remembers. 0: none. A number that a
+    /// rank has no room for is a [`SearchFault::Settings`].
     pub table: usize,
 }
 
@@ -91,7 +92,8 @@ pub enum Order {
 /// What ends a search early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// So many nodes on all ranks. Several ranks go on until they hear of it, and may visit more.
+    /// So many nodes on all ranks. Several ranks go on until they hear of it, and may visit more. A
+    /// tree of just as many is searched whole.
     pub nodes: u64,
     /// So long on any rank.
     pub time: Duration,

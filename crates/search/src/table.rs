@@ -17,16 +17,18 @@ struct Entry {
 }
 
 /// A table of so many places; a later position takes the place of an earlier one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TranspositionTable {
     entries: Vec<Option<Entry>>,
 }
 
 impl TranspositionTable {
-    pub(crate) fn new(entries: usize) -> Self {
-        TranspositionTable {
-            entries: vec![None; entries],
-        }
+    /// `None` if there is no room for so many.
+    pub(crate) fn new(entries: usize) -> Option<Self> {
+        let mut places = Vec::new();
+        places.try_reserve_exact(entries).ok()?;
+        places.resize(entries, None);
+        Some(TranspositionTable { entries: places })
     }
 
     fn place(&self, key: u64) -> Option<usize> {

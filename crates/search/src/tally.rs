@@ -18,7 +18,7 @@ pub(crate) struct EarlierRounds {
 pub(crate) struct NodeTally<'s> {
     /// Nodes after which a rank tells rank 0; `u64::MAX`: never.
     each: u64,
-    /// Nodes on all ranks that are too many.
+    /// More nodes than this on all ranks are too many.
     pub(crate) limit: u64,
     progress: Option<&'s OnProgress>,
     pub(crate) told: u64,

@@ -114,7 +114,12 @@ impl<N> Walk<N> {
             let below = &mut lower[0].nodes;
             loop {
                 if left == 0 {
-                    return (budget, Pause::Budget);
+                    let is_open = |level: &WalkLevel<N>| level.open() > 0;
+                    if is_open(&*level) || above.iter().any(is_open) {
+                        return (budget, Pause::Budget);
+                    }
+                    self.stop();
+                    return (budget, Pause::Done);
                 }
                 let Some(node) = level.nodes.get(level.next) else {
                     level.nodes.clear();

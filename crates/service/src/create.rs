@@ -25,7 +25,7 @@ use motet_sync::Mutex;
 use motet_sync::atomic::AtomicU64;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The type `S`.
 pub(crate) struct KindOf<S>(PhantomData<fn() -> S>);
@@ -231,6 +231,7 @@ fn place(
         is_stored: spec.persist.is_some(),
         lengths: HandlerLengths::new(operations),
         latencies: Latencies::new(operations + UNIFORM.len()),
+        further: OnceLock::new(),
     };
     let new = kind.slot(common);
     shared.place(&path, Arc::clone(&new.0))?;

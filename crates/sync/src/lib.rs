@@ -48,6 +48,7 @@ mod backoff;
 mod block_on;
 mod first_panic;
 mod mutex;
+mod owned_thread;
 mod parker;
 mod renew_waker;
 mod serial;
@@ -65,6 +66,7 @@ pub use mutex::{Condvar, Mutex, MutexGuard};
 /// A mutex that is also tried, in models too.
 #[cfg(not(motet_loom))]
 pub use mutex::{Mutex as TryMutex, MutexGuard as TryMutexGuard};
+pub use owned_thread::OwnedThread;
 pub use parker::{Parker, Unparker};
 pub use renew_waker::renew_waker;
 pub use serial::Serial;

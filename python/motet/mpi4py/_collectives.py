@@ -14,6 +14,7 @@ from typing import Any
 from numpy import ndarray
 
 from motet.mpi4py._calls import Call
+from motet.mpi4py._combining import Combining
 from motet.mpi4py._errors import fail
 from motet.mpi4py._memory import IN_PLACE
 from motet.mpi4py._messages import NOTHING, simple, vector, vector_w
@@ -193,7 +194,25 @@ def _operator(op: Op, part: Part) -> Any:
         raise TypeError(
             f"an Op is expected, not {type(op).__name__}; make one of a function by Op.Create"
         )
-    return op.of_bytes(part.datatype)
+    how = op.of_bytes(part.datatype)
+    # Names that Rust knows, or a function.
+    return how if isinstance(how, tuple) else Combining(how)
+
+
+def _sent(how: Any, part: Part) -> Any:
+    """Give what is sent of a part that is combined."""
+    return how.sent(part.pack()) if isinstance(how, Combining) else part.pack()
+
+
+def _into(how: Any, room: Part | None) -> Callable[[Any], None]:
+    """Give what puts what has come, if something has, where the result goes."""
+
+    def use(given: Any) -> None:
+        came = how.result(given) if isinstance(how, Combining) else given
+        if room is not None and came is not None:
+            room.unpack(came)
+
+    return use
 
 
 def _reduce(self: Any, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) -> Plan:
@@ -201,33 +220,28 @@ def _reduce(self: Any, sendbuf: Any, recvbuf: Any, op: Op = SUM, root: int = 0) 
     if handle.rank != check_root(handle, root):
         part = simple(sendbuf)
         how = _operator(op, part)
-        return lambda start: handle.reduce(part.pack(), how, root, start), None
+        return lambda start: handle.reduce(_sent(how, part), how, root, start), _into(how, None)
     part, room = _pair(sendbuf, recvbuf)
     how = _operator(op, part)
-    return lambda start: handle.reduce(part.pack(), how, root, start), room.unpack
+    return lambda start: handle.reduce(_sent(how, part), how, root, start), _into(how, room)
 
 
 def _allreduce(self: Any, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> Plan:
     handle, (part, room) = self._h, _pair(sendbuf, recvbuf)
     how = _operator(op, part)
-    return lambda start: handle.allreduce(part.pack(), how, start), room.unpack
+    return lambda start: handle.allreduce(_sent(how, part), how, start), _into(how, room)
 
 
 def _scan(self: Any, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> Plan:
     handle, (part, room) = self._h, _pair(sendbuf, recvbuf)
     how = _operator(op, part)
-    return lambda start: handle.scan(part.pack(), how, start), room.unpack
+    return lambda start: handle.scan(_sent(how, part), how, start), _into(how, room)
 
 
 def _exscan(self: Any, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> Plan:
     handle, (part, room) = self._h, _pair(sendbuf, recvbuf)
     how = _operator(op, part)
-
-    def use(given: Any) -> None:
-        if given is not None:
-            room.unpack(given)
-
-    return lambda start: handle.exscan(part.pack(), how, start), use
+    return lambda start: handle.exscan(_sent(how, part), how, start), _into(how, room)
 
 
 def _scattered(self: Any, part: Part, counts: Sequence[int], room: Part, op: Op) -> Plan:
@@ -236,9 +250,9 @@ def _scattered(self: Any, part: Part, counts: Sequence[int], room: Part, op: Op)
     parts = [part.cut(first, count) for first, count in zip(firsts, counts, strict=True)]
 
     def call(start: bool) -> Any:
-        return handle.reduce_scatter([one.pack() for one in parts], how, start)
+        return handle.reduce_scatter([_sent(how, one) for one in parts], how, start)
 
-    return call, room.unpack
+    return call, _into(how, room)
 
 
 def _reduce_scatter_block(self: Any, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> Plan:

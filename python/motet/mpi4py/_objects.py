@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pickle as _pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from motet._motet import MotetError
+from motet.mpi4py._combining import Combining
 from motet.mpi4py._errors import fail
 from motet.mpi4py._ops import SUM, Op, call_of
 from motet.mpi4py._pickled import pickle
@@ -70,64 +69,37 @@ class Objects:
     def reduce(self, sendobj: Any, op: Op | Callable[[Any, Any], Any] = SUM, root: int = 0) -> Any:
         """Combine the objects of all ranks, in their order, on `root`."""
         handle, how = self._h, _Combining(op)
-        return how.result(handle.reduce(pickle.dumps(sendobj), how, check_root(handle, root)))
+        given = handle.reduce(how.pickled(sendobj), how, check_root(handle, root))
+        return how.unpickled(given)
 
     def allreduce(self, sendobj: Any, op: Op | Callable[[Any, Any], Any] = SUM) -> Any:
         """Combine the objects of all ranks, in their order, on every rank."""
         how = _Combining(op)
-        return how.result(self._h.allreduce(pickle.dumps(sendobj), how))
+        return how.unpickled(self._h.allreduce(how.pickled(sendobj), how))
 
     def scan(self, sendobj: Any, op: Op | Callable[[Any, Any], Any] = SUM) -> Any:
         """Combine the objects of the ranks up to this one."""
         how = _Combining(op)
-        return how.result(self._h.scan(pickle.dumps(sendobj), how))
+        return how.unpickled(self._h.scan(how.pickled(sendobj), how))
 
     def exscan(self, sendobj: Any, op: Op | Callable[[Any, Any], Any] = SUM) -> Any:
         """Combine the objects of the ranks before this one; `None` on the first."""
         how = _Combining(op)
-        return how.result(self._h.exscan(pickle.dumps(sendobj), how))
+        return how.unpickled(self._h.exscan(how.pickled(sendobj), how))
 
 
-# What begins with this is no object, whatever the program pickles by, but what was raised.
-_FAILED = b"\0motet: the operator has raised\0"
-
-
-class _Combining:
-    """Combines the bytes of objects.
-
-    What the operator raises is raised where it was called, and by all who would use its result.
-    """
+class _Combining(Combining):
+    """Combines objects."""
 
     def __init__(self, op: Op | Callable[[Any, Any], Any]) -> None:
-        self._combine = call_of(op)
-        self._raised: Exception | None = None
+        combine = call_of(op)
+        super().__init__(lambda a, b: pickle.dumps(combine(pickle.loads(a), pickle.loads(b))))
 
-    def __call__(self, a: bytes, b: bytes) -> bytes:
-        for data in (a, b):
-            if data.startswith(_FAILED):
-                return data
-        try:
-            return pickle.dumps(self._combine(pickle.loads(a), pickle.loads(b)))
-        except Exception as error:
-            self._raised = error
-            return _FAILED + _written(error)
+    def pickled(self, sendobj: Any) -> bytes:
+        """Give what is sent for the object of this rank."""
+        return self.sent(pickle.dumps(sendobj))
 
-    def result(self, data: bytes | None) -> Any:
+    def unpickled(self, data: bytes | None) -> Any:
         """Give the object that has come, if one has."""
-        if self._raised is not None:
-            raise self._raised
-        if data is None:
-            return None
-        if data.startswith(_FAILED):
-            raise _pickle.loads(data[len(_FAILED) :])
-        return pickle.loads(data)
-
-
-def _written(error: Exception) -> bytes:
-    """Give the bytes of an error; of one that does not come back from them, those of its words."""
-    try:
-        data = _pickle.dumps(error)
-        _pickle.loads(data)
-    except Exception:
-        return _pickle.dumps(MotetError(f"{type(error).__name__}: {error}"))
-    return data
+        came = self.result(data)
+        return None if came is None else pickle.loads(came)

@@ -1,5 +1,6 @@
 //! The splits of an annealing as a tree.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::axis::{Axis, TickScale};
@@ -85,7 +86,7 @@ impl Dendrogram {
             lines: String::new(),
             places: Vec::new(),
         };
-        tree.add(0, 0);
+        tree.draw();
         page.raw(format_args!(
             "<path d=\"{}\" stroke=\"#1f6fb4\" stroke-width=\"1.6\" fill=\"none\"/>",
             tree.lines
@@ -130,21 +131,64 @@ struct Tree<'a> {
     places: Vec<(f64, usize)>,
 }
 
+/// What is still to be drawn.
+enum DrawStep {
+    /// What becomes of a cluster, and its next split.
+    Cluster(usize, Option<usize>),
+    /// The line above the two parts of a split, which were drawn last.
+    Bridge(usize),
+}
+
 impl Tree<'_> {
-    /// Draws what becomes of a cluster from split `from` on; gives the place of its line, and
-    /// the height at which it begins.
-    fn add(&mut self, cluster: usize, from: usize) -> (f64, f64) {
+    /// Draws what becomes of the first cluster. Splits may follow each other in any number, so what
+    /// is begun lies in a vector.
+    fn draw(&mut self) {
+        let (first, following) = self.following();
+        let mut steps = vec![DrawStep::Cluster(0, first)];
+        let mut drawn = Vec::new();
+        while let Some(step) = steps.pop() {
+            match step {
+                DrawStep::Cluster(cluster, None) => drawn.push(self.leaf(cluster)),
+                DrawStep::Cluster(cluster, Some(split)) => {
+                    let [left, right] = following[split];
+                    // The last one is taken first.
+                    steps.push(DrawStep::Bridge(split));
+                    steps.push(DrawStep::Cluster(split + 1, right));
+                    steps.push(DrawStep::Cluster(cluster, left));
+                }
+                DrawStep::Bridge(split) => {
+                    if let (Some(right), Some(left)) = (drawn.pop(), drawn.pop()) {
+                        drawn.push(self.bridge(split, left, right));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first split of the first cluster, and of each split the next ones of its two parts.
+    fn following(&self) -> (Option<usize>, Vec<[Option<usize>; 2]>) {
         let splits = &self.drawn.splits;
-        let next = (from..splits.len()).find(|&split| splits[split].0 == cluster);
-        let Some(split) = next else {
-            let x = LEFT + (self.next as f64 + 0.5) * self.step;
-            self.next += 1;
-            self.places.push((x, cluster));
-            return (x, TOP + HEIGHT);
-        };
-        let top = TOP + (1.0 - self.y.part(splits[split].1.log10())) * HEIGHT;
-        let left = self.add(cluster, split + 1);
-        let right = self.add(split + 1, split + 1);
+        let mut next = BTreeMap::new();
+        let mut following = vec![[None; 2]; splits.len()];
+        for (split, (cluster, _)) in splits.iter().enumerate().rev() {
+            let right = next.get(&(split + 1)).copied();
+            following[split] = [next.insert(*cluster, split), right];
+        }
+        (next.get(&0).copied(), following)
+    }
+
+    /// The place of the line of a cluster that stays, and the height at which it begins.
+    fn leaf(&mut self, cluster: usize) -> (f64, f64) {
+        let x = LEFT + (self.next as f64 + 0.5) * self.step;
+        self.next += 1;
+        self.places.push((x, cluster));
+        (x, TOP + HEIGHT)
+    }
+
+    /// As [`Tree::leaf`] of a cluster that becomes two.
+    fn bridge(&mut self, split: usize, left: (f64, f64), right: (f64, f64)) -> (f64, f64) {
+        let critical = self.drawn.splits[split].1;
+        let top = TOP + (1.0 - self.y.part(critical.log10())) * HEIGHT;
         let _ = write!(
             self.lines,
             "M{:.1} {:.1}V{top:.1}H{:.1}V{:.1}",
@@ -179,5 +223,27 @@ mod tests {
             ..tree
         };
         assert!(one.draw().contains(">a<"));
+    }
+
+    #[test]
+    fn splits_in_a_row_may_be_of_any_number() {
+        const SPLITS: usize = 100_000;
+        // The first cluster again and again, and each time the newest one.
+        for newest in [0, 1] {
+            let split = |split| (split * newest, (SPLITS - split) as f64);
+            let tree = Dendrogram {
+                title: "t".to_owned(),
+                subtitle: "s".to_owned(),
+                splits: (0..SPLITS).map(split).collect(),
+                leaves: (0..=SPLITS).map(|leaf| format!("leaf {leaf}")).collect(),
+            };
+            let svg = tree.draw();
+            let line = svg.lines().find(|line| line.contains("#1f6fb4")).unwrap();
+            assert_eq!(line.matches('H').count(), SPLITS);
+            // The first cluster is the leftmost, and beside it what it has split off last.
+            let at = |leaf: usize| svg.find(&format!(">leaf {leaf}<")).unwrap();
+            let beside = if newest == 0 { SPLITS } else { 1 };
+            assert!(at(0) < at(beside) && at(beside) < at(2));
+        }
     }
 }

@@ -115,7 +115,7 @@ impl NodeState {
     }
 
     pub(crate) fn all_topics(&self) -> Vec<Arc<dyn AnyTopic>> {
-        self.topics.values().cloned().collect()
+        self.topics.values().chain(&self.ending).cloned().collect()
     }
 
     pub(crate) fn all_subscriptions(&self) -> Vec<Arc<dyn AnySubscription>> {

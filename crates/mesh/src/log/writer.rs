@@ -4,8 +4,7 @@ use super::record::{FIXED, LENGTH, RECORD};
 use super::{LogError, LogSamples, SampleLog};
 use crate::start_from::nanoseconds;
 use motet_dispatch::Clock;
-use motet_sync::thread::{self, JoinHandle};
-use motet_sync::{Condvar, Mutex};
+use motet_sync::{Condvar, Mutex, OwnedThread};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,8 +25,7 @@ pub(crate) enum LogRequest {
 /// done at once.
 pub(crate) struct LogWriter {
     shared: Arc<LogLine>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    has_thread: bool,
+    thread: Option<OwnedThread>,
 }
 
 struct LogLine {
@@ -67,18 +65,14 @@ impl LogWriter {
             waiting: Mutex::default(),
             came: Condvar::new(),
         });
-        let mut running = None;
+        let mut thread = None;
         if has_thread {
             let line = Arc::clone(&shared);
-            let started = thread::spawn_named("motet-log", move || line.work());
+            let started = OwnedThread::spawn("motet-log", move || line.work());
             let file = shared.log.info().file;
-            running = Some(started.map_err(|why| LogError::file(&file, "given a thread", &why))?);
+            thread = Some(started.map_err(|why| LogError::file(&file, "given a thread", &why))?);
         }
-        Ok(LogWriter {
-            shared,
-            thread: Mutex::new(running),
-            has_thread,
-        })
+        Ok(LogWriter { shared, thread })
     }
 
     pub(crate) fn log(&self) -> &SampleLog {
@@ -87,7 +81,7 @@ impl LogWriter {
 
     /// Whether who asks gets the answer at once.
     pub(crate) fn is_at_once(&self) -> bool {
-        !self.has_thread
+        self.thread.is_none()
     }
 
     pub(crate) fn ask(&self, request: LogRequest) {
@@ -99,22 +93,18 @@ impl LogWriter {
             }
             waiting.requests.push_back(request);
         }
-        match self.has_thread {
-            true => self.shared.came.notify_one(),
-            false => self.shared.answer_waiting(),
+        match self.is_at_once() {
+            true => self.shared.answer_waiting(),
+            false => self.shared.came.notify_one(),
         }
     }
 
-    /// Writes what waits, and lets the log go.
+    /// Writes what waits, and lets the log go. Who has got the last answer may do so on the thread.
     pub(crate) fn close(&self) {
         self.shared.waiting.lock().closed = true;
         self.shared.came.notify_one();
-        let thread = self.thread.lock().take();
-        // Who has got the last answer may end the node on the thread, which would wait for itself.
-        let own = thread::current().id();
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != own) {
-            // What it panicked of has been told on standard error.
-            drop(thread.join());
+        if let Some(thread) = &self.thread {
+            thread.join();
         }
         self.shared.log.close();
     }

@@ -189,6 +189,12 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         self.close_log();
     }
 
+    fn close_log(&self) {
+        if let Some(log) = &self.log {
+            log.close();
+        }
+    }
+
     fn targets(&self) -> Vec<FlowTarget> {
         let state = self.state.lock();
         state.flows.keys().cloned().collect()

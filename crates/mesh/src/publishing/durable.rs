@@ -60,13 +60,6 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         self.is_written(value, number)
     }
 
-    /// Nothing is published any more. Another publisher may have the log then.
-    pub(super) fn close_log(&self) {
-        if let Some(log) = &self.log {
-            log.close();
-        }
-    }
-
     fn hand_to_log(&self, log: &TopicLog, value: T) -> Result<HandedToLog<T>, PublishError<T>> {
         let refused = |value, reason| Err(PublishError { value, reason });
         if self.state.lock().ended || self.core.strong_count() == 0 {
@@ -194,11 +187,14 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         self.send();
     }
 
-    /// What a subscriber wants cannot be read: it gets nothing more.
+    /// What a subscriber wants cannot be read: it gets nothing more, and is told so.
     fn cannot_read(&self, to: &FlowTarget, gap: Gap, why: &LogError) {
         let why = why.to_string();
         self.remove(|flow, _| flow == to, &why);
         self.tell_not_got(to, gap, &why);
+        if let Some(core) = self.core.upgrade() {
+            core.flow_ends((self.id, &self.key), to, &why);
+        }
     }
 
     fn tell_not_got(&self, to: &FlowTarget, gap: Gap, why: &str) {

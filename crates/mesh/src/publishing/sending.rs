@@ -218,8 +218,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    /// Nothing is left, as far as is known here: a subscription may have come meanwhile.
     fn tell_over(&self) {
-        self.close_log();
         if let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
         }
@@ -308,5 +308,31 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             }
             _ => Delivered::Sent,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{LogConfig, Node, Qos};
+    use motet_dispatch::{QueueConfig, Replay};
+    use std::fs;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_topic_that_is_not_over_keeps_its_log() {
+        let replay = Replay::new(1);
+        let node = Node::alone("a", Arc::new(replay.queue(QueueConfig::named("a"))));
+        let directory = std::env::temp_dir().join(format!("motet-over-{}", std::process::id()));
+        // An earlier process of this number may have left one.
+        let _ = fs::remove_dir_all(&directory);
+        let log = LogConfig::in_directory(&directory);
+        let topic = node.durable_topic::<u32>("n", Qos::durable(4), &log);
+        let topic = topic.unwrap();
+        // As who has seen its end, before a subscription came that has not got all.
+        topic.shared().tell_over();
+        assert_eq!(topic.publish(7).unwrap().number, 1);
+        drop(topic);
+        assert!(node.topics().is_empty());
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -4,10 +4,10 @@
 use crate::nodes::{Net, waiting};
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn};
 use motet_mesh::{
-    Ack, Gap, LogConfig, LogError, MeshError, Node, PublishRefusal, Qos, Sample, StartFrom,
-    SubscribeConfig, Subscription, Topic,
+    Ack, Gap, LogConfig, LogError, MeshError, Node, PeerChange, PublishRefusal, Qos, Sample,
+    StartFrom, SubscribeConfig, Subscription, Topic,
 };
-use motet_ports::wait_blocking;
+use motet_ports::{Port, wait_blocking};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{Log, patience, within};
 use std::fs;
@@ -387,24 +387,87 @@ fn sem_g554_a_torn_record_is_cut_off_and_told_and_damage_is_refused() {
     assert_eq!(fs::read(folder.file()).unwrap(), bytes);
 }
 
+/// What the node was told that keeps samples of a topic away: whose topic it is, and why.
+fn mismatches(changes: &Port<PeerChange>) -> Vec<(String, String)> {
+    let mismatch = |change: PeerChange| match change {
+        PeerChange::Mismatch(peer, key, why) if key == "n" => Some((peer.to_string(), why)),
+        _ => None,
+    };
+    std::iter::from_fn(|| changes.test())
+        .filter_map(mismatch)
+        .collect()
+}
+
 #[test]
 fn sem_g554_what_cannot_be_read_ends_the_flow_and_is_told() {
-    let (net, folder) = (Net::new(8), Folder::new());
-    let node = net.node("a", 1);
-    let first = topic(&node, &folder);
-    publish(&first, 1..=5);
-    drop(first);
-    let again = topic(&node, &folder);
-    let mut bytes = fs::read(folder.file()).unwrap();
-    let middle = bytes.len() - 60;
-    bytes[middle] ^= 1;
-    fs::write(folder.file(), &bytes).unwrap();
-    let samples = node.subscribe::<u64>("n", &from(StartFrom::All)).unwrap();
-    net.replay.run();
-    let lost = again.losses().test().expect("it is told");
-    assert_eq!((lost.gap.to, lost.why.contains("damaged")), (5, true));
-    let came = numbers(&samples);
-    assert!(came.len() < 5 && lost.gap.from <= 5, "{came:?} {lost:?}");
+    for is_here in [true, false] {
+        let (net, folder) = (Net::new(8), Folder::new());
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        let first = topic(&publisher, &folder);
+        publish(&first, 1..=5);
+        drop(first);
+        let again = topic(&publisher, &folder);
+        let mut bytes = fs::read(folder.file()).unwrap();
+        let middle = bytes.len() - 60;
+        bytes[middle] ^= 1;
+        fs::write(folder.file(), &bytes).unwrap();
+        let node = if is_here { &publisher } else { &subscriber };
+        let changes = node.peer_changes();
+        let samples = node.subscribe::<u64>("n", &from(StartFrom::All)).unwrap();
+        net.replay.run();
+        let lost = again.losses().test().expect("it is told");
+        assert_eq!((lost.gap.to, lost.why.contains("damaged")), (5, true));
+        let came = numbers(&samples);
+        assert!(came.len() < 5 && lost.gap.from <= 5, "{came:?} {lost:?}");
+        // The subscriber, too.
+        let told = mismatches(&changes);
+        let [(of, why)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert!(of == "a" && why.contains("nothing more comes"), "{told:?}");
+        assert!(why.contains("damaged"), "{why}");
+        assert_eq!(samples.publisher_count(), 0);
+    }
+}
+
+#[test]
+fn sem_g555_a_topic_with_a_copy_of_a_log_waits_until_the_first_one_is_gone() {
+    for is_killed in [false, true] {
+        let (net, folder, copied) = (Net::new(6), Folder::new(), Folder::new());
+        let (one, other) = (net.node("a", 1), net.node("c", 1));
+        let subscriber = net.node("b", 1);
+        let changes = subscriber.peer_changes();
+        let samples = subscriber.subscribe::<u64>("n", &from(StartFrom::All));
+        let samples = samples.unwrap();
+        let first = topic(&one, &folder);
+        publish(&first, 1..=2);
+        net.replay.run();
+        fs::create_dir(&copied.0).unwrap();
+        fs::copy(folder.file(), copied.file()).unwrap();
+        let copy = topic(&other, &copied);
+        publish(&copy, 3..=4);
+        net.replay.run();
+        publish(&first, [3]);
+        net.replay.run();
+        assert_eq!(numbers(&samples), [1, 2, 3]);
+        assert_eq!(samples.publishers(), [one.name().clone()]);
+        let told = mismatches(&changes);
+        let [(of, why)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert!(of == "c" && why.contains("a topic of a has"), "{told:?}");
+        match is_killed {
+            true => net.network.kill("a"),
+            false => drop(first),
+        }
+        net.replay.run();
+        publish(&copy, [5]);
+        net.replay.run();
+        // What has come of the first one comes no second time.
+        assert_eq!(numbers(&samples), [4, 5], "killed: {is_killed}");
+        assert_eq!(samples.publishers(), [other.name().clone()]);
+        assert!(mismatches(&changes).is_empty());
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl<J: NodeWork> Balance<'_, '_, J> {
         if let Err(fault) = shown {
             self.stop(&SearchStop::Fault(fault), None)?;
         }
-        if self.link.size() > 1 && nodes >= self.tally.limit {
+        if self.link.size() > 1 && nodes > self.tally.limit {
             self.stop(&SearchStop::Limit(Limit::Nodes), None)?;
         }
         Ok(())

@@ -260,7 +260,7 @@ impl<J: NodeWork> Shared<J> {
     fn visited(&self, nodes: u64) {
         // Relaxed: a sum, on which no other data depend.
         let all = self.nodes.fetch_add(nodes, Ordering::Relaxed) + nodes;
-        if self.tasks > 1 && all >= self.search.limits.nodes {
+        if self.tasks > 1 && all > self.search.limits.nodes {
             self.stop(SearchStop::Limit(Limit::Nodes));
         }
         if let Some(progress) = &self.search.progress

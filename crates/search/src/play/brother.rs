@@ -1,9 +1,11 @@
 //! Principal variation search on one rank.
 
-use super::{HIGHEST, LOWEST, Player, in_range};
+use super::{HIGHEST, LOWEST, Message, Player, in_range};
+use crate::settings::Progress;
 use crate::table::Bound;
-use crate::worker::SearchStop;
+use crate::worker::{SearchStop, guarded};
 use crate::{Game, Limit, SearchFault};
+use motet_comm::CommError;
 use motet_dispatch::Causality;
 use std::time::Duration;
 
@@ -239,13 +241,40 @@ impl<G: Game> Player<'_, '_, '_, G> {
         if let Err(cancelled) = Causality::check() {
             let (rank, reason) = (self.link.rank(), cancelled.to_string());
             self.stop = Some(SearchStop::Fault(SearchFault::Cancelled { rank, reason }));
-        } else if self.done.nodes >= limits.nodes / self.link.size() as u64 {
+        } else if self.done.nodes > limits.nodes / self.link.size() as u64 {
             self.stop = Some(SearchStop::Limit(Limit::Nodes));
         } else if limits.time < Duration::MAX && self.began.elapsed() > limits.time {
             self.stop = Some(SearchStop::Limit(Limit::Time));
         }
         // What cannot be sent or received now cannot be either when the rank waits next, and is
         // told there.
+        let _ = self.tell_nodes();
         let _ = self.look();
+    }
+
+    /// Tells rank 0 of the nodes visited, if somebody hears of the progress and it is time.
+    pub(super) fn tell_nodes(&mut self) -> Result<(), CommError> {
+        let (nodes, began) = (self.done.nodes, self.began);
+        let new = nodes - self.tally.told;
+        let is_heard = self.search.progress.is_some() && new > 0;
+        if !is_heard || !self.tally.is_due(new, || began.elapsed()) {
+            return Ok(());
+        }
+        self.tally.told = nodes;
+        if self.link.rank() > 0 {
+            return self.link.send(0, Message::Tally(new));
+        }
+        self.count(new);
+        Ok(())
+    }
+
+    /// Rank 0: so many nodes more were visited, on any rank.
+    pub(super) fn count(&mut self, more: u64) {
+        self.tally.total += more;
+        let (nodes, elapsed) = (self.tally.total, self.began.elapsed());
+        let shown = guarded(0, || self.tally.show(Progress { nodes, elapsed }));
+        if let Err(fault) = shown {
+            self.stop = Some(SearchStop::Fault(fault));
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! How searches of games end that do not come to a value.
 
 use crate::ends::Fragile;
+use crate::progress::noted;
 use crate::{RANKS, on};
-use motet_search::{Game, Limits, Search, SearchError, SearchFault, Tree};
+use motet_search::{Game, Limits, OnProgress, Search, SearchError, SearchFault, Tree};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Moves of a line that is longer than any stack has room for.
 const LONG: u32 = 200_000;
@@ -140,5 +143,72 @@ fn sem_g200_a_line_of_any_length_has_its_value() {
         });
         // Who begins is to move again at the end of the line, and has won there.
         assert_eq!(won, Some((1, Some(1))));
+    }
+}
+
+#[test]
+fn a_table_that_no_rank_has_room_for_is_refused() {
+    for ranks in RANKS {
+        for table in [usize::MAX, usize::MAX >> 6] {
+            let search = Search {
+                table,
+                ..Search::default()
+            };
+            let found = on(ranks, async |comm| {
+                match search.play(&comm, &Fragile(&[99]), 3).await {
+                    Err(SearchError::Fault(fault)) => Ok(fault),
+                    other => panic!("no fault: {other:?}"),
+                }
+            });
+            let SearchFault::Settings { problem } = &found else {
+                panic!("{found:?}");
+            };
+            assert!(
+                problem.contains("set `Search::table` to fewer"),
+                "{problem}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sem_g204_progress_of_a_game_is_that_of_all_ranks() {
+    for ranks in RANKS {
+        let (progress, told) = noted(Duration::ZERO);
+        let search = Search {
+            progress: Some(progress),
+            ..Search::default()
+        };
+        let nodes = on(ranks, async |comm| {
+            let played = search.play(&comm, &Fragile(&[99]), 3).await?;
+            Ok(played.report.nodes)
+        });
+        let told: Vec<u64> = told.lock().iter().map(|progress| progress.nodes).collect();
+        assert!(told.is_sorted(), "on {ranks}: {told:?}");
+        // The last move that is done is the last that is told of.
+        assert_eq!(told.last(), Some(&nodes), "on {ranks}");
+    }
+}
+
+#[test]
+fn sem_g202_a_panic_in_a_progress_call_of_a_game_is_told() {
+    let progress = OnProgress {
+        every: Duration::ZERO,
+        tell: Arc::new(|_| panic!("nobody hears")),
+    };
+    let search = Search {
+        progress: Some(progress),
+        ..Search::default()
+    };
+    for ranks in RANKS {
+        let (path, message) = on(ranks, async |comm| {
+            match search.play(&comm, &Fragile(&[99]), 3).await {
+                Err(SearchError::Fault(SearchFault::Panicked { path, message, .. })) => {
+                    Ok((path, message))
+                }
+                other => panic!("no panic: {other:?}"),
+            }
+        });
+        assert_eq!((path, &message[..]), (vec![], "nobody hears"), "on {ranks}");
     }
 }

@@ -4,6 +4,7 @@ mod answers;
 mod dispatcher;
 mod ends;
 mod games;
+mod limits;
 /// A network through memory, which the tests of `motet-comm` have.
 #[allow(dead_code, reason = "those tests use more of it")]
 #[path = "../../../comm/tests/it/network.rs"]

@@ -1,8 +1,7 @@
 //! Reads a body of JSON and keeps account of the place where it does not fit.
 //!
-//! As `serde_json::from_value`, word for word, but for names that are to be numbers, and without
-//! serde_json's own raw values. To tell a place there takes code of its own that reads each type
-//! once more.
+//! As `serde_json::from_value`, word for word, but for names that are to be numbers. To tell a
+//! place there takes code of its own that reads each type once more.
 
 use super::key::{LocatedKey, visit_number};
 use super::unfit::Unfit;
@@ -10,6 +9,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer};
 use serde::de::{Unexpected, Visitor};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// A body of JSON.
 ///
@@ -141,9 +141,14 @@ impl<'de> Deserializer<'de> for Located {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Unfit> {
+        // No type of a program has such a name.
+        if name.starts_with("$serde_json::") {
+            let own = self.0.deserialize_newtype_struct(name, OwnType(visitor));
+            return own.map_err(Unfit::of);
+        }
         visitor.visit_newtype_struct(self)
     }
 
@@ -210,6 +215,22 @@ impl<'de> Deserializer<'de> for Located {
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         visitor.visit_unit()
+    }
+}
+
+/// A type of serde_json itself, as its raw value: that knows what it gets. Nothing else goes there,
+/// so that no type of a program is read by code of serde_json, too.
+struct OwnType<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for OwnType<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, parts: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(parts)
     }
 }
 
@@ -345,6 +366,7 @@ mod tests {
     use super::*;
     use serde::Deserialize;
     use serde_json::json;
+    use serde_json::value::RawValue;
     use std::collections::BTreeMap;
     use std::fmt::Debug;
 
@@ -462,6 +484,27 @@ mod tests {
             same::<Vec<Option<u8>>>(other);
             same::<String>(other);
         }
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Raw {
+        any: Box<RawValue>,
+        #[serde(default)]
+        more: Vec<Option<Box<RawValue>>>,
+    }
+
+    #[test]
+    fn raw_values_are_the_text_of_what_is_there() {
+        for any in [json!(null), json!(-7), json!("x"), json!({"a": [0.5, {}]})] {
+            let body = json!({"any": any, "more": [null, any, [any]]});
+            assert_eq!(same::<Raw>(&body), None);
+            let read = read::<Raw>(body.clone()).unwrap();
+            let texts = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).unwrap();
+            assert_eq!(texts(&read.any), any);
+            let last = read.more[2].as_ref().unwrap();
+            assert_eq!(texts(last), json!([any]));
+        }
+        assert!(same::<Raw>(&json!({})).is_some());
     }
 
     #[test]

@@ -23,7 +23,7 @@ enum UnfitStep {
 
 impl Unfit {
     #[cold]
-    fn of(why: Error) -> Self {
+    pub(super) fn of(why: Error) -> Self {
         let place = Vec::new();
         Unfit(Box::new(UnfitPart { place, why }))
     }

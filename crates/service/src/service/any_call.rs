@@ -121,6 +121,9 @@ impl dyn AnyService {
         let common = self.common();
         let now = common.shared.deadlines.clock().now();
         let (replace, patch) = self.lets_set();
+        let mut listed = operations(self.operations());
+        let further = common.further.get().into_iter().flatten();
+        listed.extend(further.map(|operation| written(operation)));
         ServiceInfo {
             path: common.path.to_string(),
             kind: common.kind.to_owned(),
@@ -128,7 +131,7 @@ impl dyn AnyService {
             lifecycle: common.life.lock().clone(),
             version: common.version(),
             partners: common.partners.lock().clone(),
-            operations: operations(self.operations()),
+            operations: listed,
             uncalled: crate::operation::uncalled(self.operations()),
             subscriptions: self.subscriptions(now),
             state: self.state_schema(),
@@ -154,7 +157,11 @@ impl dyn AnyService {
 /// The operations of a contract that clients may call.
 pub(crate) fn operations(all: &[Operation]) -> Vec<OperationInfo> {
     let called = all.iter().filter(|operation| operation.called);
-    let written = called.map(|operation| OperationInfo {
+    called.map(written).collect()
+}
+
+fn written(operation: &Operation) -> OperationInfo {
+    OperationInfo {
         name: operation.name.to_owned(),
         verb: operation.verb,
         group: operation.group,
@@ -162,6 +169,5 @@ pub(crate) fn operations(all: &[Operation]) -> Vec<OperationInfo> {
         job: operation.job,
         body: (operation.body)(),
         answer: (operation.answer)(),
-    });
-    written.collect()
+    }
 }

@@ -7,7 +7,7 @@ use crate::context::CallContext;
 use crate::options::RequestEnvelope;
 use crate::queue::Queue;
 use crate::report::Level;
-use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Subscribe};
+use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Operation, Subscribe};
 use motet_dispatch::Clock;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -125,6 +125,12 @@ impl Cx {
 
     pub(crate) fn wants_save(&self) -> bool {
         self.save.load(Ordering::Relaxed)
+    }
+
+    /// Has Lookup list these operations, too, for a contract that
+    /// [does not list all](Contract::IS_OPEN). What was said first stays.
+    pub fn lists(&self, operations: Vec<&'static Operation>) {
+        let _ = self.common.further.set(operations);
     }
 
     /// The client of this very service. A call that a handler of a group makes to it and awaits is

@@ -16,13 +16,13 @@ use crate::options::RequestEnvelope;
 use crate::patch::Patch;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
-use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
+use crate::{Contract, Fault, FaultCode, Group, Notification, Operation, Service, Verb};
 use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 /// What does not depend on the contract.
@@ -58,6 +58,8 @@ pub(crate) struct Common {
     pub(crate) is_stored: bool,
     pub(crate) lengths: HandlerLengths,
     pub(crate) latencies: Latencies,
+    /// Operations that its contract does not list, once the service has said them.
+    pub(crate) further: OnceLock<Vec<&'static Operation>>,
 }
 
 impl CallingService for Common {

@@ -3,8 +3,7 @@
 use crate::{Fault, FaultCode, Store};
 use motet_dispatch::Exception;
 use motet_ports::{ReplyPort, reply};
-use motet_sync::thread::{self, JoinHandle};
-use motet_sync::{Condvar, Mutex};
+use motet_sync::{Condvar, Mutex, OwnedThread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -14,8 +13,7 @@ pub(crate) struct StoreWriter {
     shared: Arc<NodeShared>,
     /// There until it is closed.
     store: Mutex<Option<Arc<dyn Store>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    has_thread: bool,
+    thread: Option<OwnedThread>,
 }
 
 struct NodeShared {
@@ -40,23 +38,21 @@ impl StoreWriter {
             line: Mutex::default(),
             came: Condvar::new(),
         });
-        let mut running = None;
+        let mut thread = None;
         if !is_virtual {
             let (writing, target) = (Arc::clone(&shared), Arc::clone(&store));
-            let started = thread::spawn_named("motet-store", move || writing.write(&*target));
+            let started = OwnedThread::spawn("motet-store", move || writing.write(&*target));
             let started = started.map_err(|error| {
                 let reason = format!("the store gets no thread: {error}");
                 Fault::new(FaultCode::InsufficientResources, reason)
             })?;
-            running = Some(started);
+            thread = Some(started);
         }
-        let has_thread = !is_virtual;
-        let (store, thread) = (Mutex::new(Some(store)), Mutex::new(running));
+        let store = Mutex::new(Some(store));
         Ok(StoreWriter {
             shared,
             store,
             thread,
-            has_thread,
         })
     }
 
@@ -65,16 +61,12 @@ impl StoreWriter {
         store.ok_or_else(closed)
     }
 
-    /// Writes what waits and closes the store.
+    /// Writes what waits and closes the store. Who has got the last answer may do so on the thread.
     pub(crate) fn close(&self) {
         self.shared.line.lock().closed = true;
         self.shared.came.notify_one();
-        let thread = self.thread.lock().take();
-        // Who has got the last answer may end the node on the thread, which would wait for itself.
-        let own = thread::current().id();
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != own) {
-            // What it panicked of has been told on standard error.
-            drop(thread.join());
+        if let Some(thread) = &self.thread {
+            thread.join();
         }
         self.store.lock().take();
     }
@@ -87,7 +79,7 @@ impl StoreWriter {
     /// Ends when the entry is stored.
     pub(crate) async fn commit(&self, path: String, bytes: Vec<u8>) -> Result<(), Fault> {
         let entry = (path, bytes);
-        if !self.has_thread {
+        if self.thread.is_none() {
             let store = self.store()?;
             return unless_it_panics(|| store.commit(&[entry]));
         }

@@ -6,7 +6,8 @@ use motet_ports::timer::sleep;
 use motet_ports::wait_blocking;
 use motet_service::system::{DirectoriesClient, Filter, ManifestsClient};
 use motet_service::{
-    Create, Cx, Fault, FaultCode, Node, Notification, Service, State, Subscribe, contract, data,
+    Create, Cx, Fault, FaultCode, Group, Node, Notification, Operation, Service, State, Subscribe,
+    Value, Verb, contract, data,
 };
 use motet_testkit::{Gate, within};
 use std::time::Duration;
@@ -46,6 +47,35 @@ struct BackDoor {
     passed: State<Passed>,
 }
 
+/// The same, which says when it begins that it has an operation more.
+#[derive(Service)]
+#[service(contract = Lodges, name = "annex", start = opens)]
+struct Annex {
+    #[state]
+    passed: State<Passed>,
+}
+
+static PAINT: Operation = Operation {
+    name: "paint",
+    verb: Verb::Submit,
+    group: Group::Concurrent,
+    about: "Gives it another colour.",
+    body: || Value::Bool(true),
+    answer: || Value::Bool(true),
+    job: false,
+    rollback: false,
+    is_async: true,
+    number: 0,
+    called: true,
+};
+
+impl Annex {
+    async fn opens(&mut self, cx: &Cx) -> Result<(), Fault> {
+        cx.lists(vec![&PAINT]);
+        Ok(())
+    }
+}
+
 macro_rules! lodges {
     ($lodge:ty) => {
         impl Lodges for $lodge {
@@ -67,6 +97,7 @@ macro_rules! lodges {
 
 lodges!(Lodge);
 lodges!(BackDoor);
+lodges!(Annex);
 
 /// What has happened, in this order.
 #[data]
@@ -123,6 +154,7 @@ impl Visitor {
 fn node(host: &impl motet_service::Host) -> Node {
     let node = Node::builder("host").register::<Lodge>();
     let node = node.register::<BackDoor>().register::<Visitor>();
+    let node = node.register::<Annex>();
     node.start(host).unwrap()
 }
 
@@ -134,6 +166,20 @@ where
         let replay = Replay::new(seed);
         replay_with(&replay, &node(&replay), &test);
     }
+}
+
+#[test]
+fn dss_004_lookup_tells_operations_that_the_service_has_said() {
+    replay(async |node| {
+        let annex = node.create(Create::<Annex>::of()).await.unwrap();
+        let told = annex.lookup().await.unwrap().operations;
+        let names: Vec<&str> = told.iter().map(|told| told.name.as_str()).collect();
+        assert_eq!(names, ["passed", "pass", "leave", "paint"]);
+        assert_eq!(
+            (told[3].verb, told[3].about.as_str()),
+            (PAINT.verb, PAINT.about)
+        );
+    });
 }
 
 #[test]

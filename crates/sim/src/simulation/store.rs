@@ -4,7 +4,7 @@ use super::process::Number;
 use super::report::Facility;
 use super::{Core, Sim};
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
@@ -110,11 +110,17 @@ impl<T: 'static> Store<T> {
     }
 
     /// Waits for an item that `wanted` accepts, and takes the oldest of these.
+    ///
+    /// # Panics
+    /// When `wanted` changes this store. It may look at it.
     pub fn get_where(&self, wanted: impl Fn(&T) -> bool + 'static) -> Get<T> {
         self.get_as(Some(Rc::new(move |items| items.iter().position(&wanted))))
     }
 
     /// Waits for an item, and takes the least by its key; of equals the oldest.
+    ///
+    /// # Panics
+    /// When `key` changes this store. It may look at it.
     pub fn get_least<K: Ord>(&self, key: impl Fn(&T) -> K + 'static) -> Get<T> {
         self.get_as(Some(Rc::new(move |items: &VecDeque<T>| {
             let keyed = items.iter().enumerate();
@@ -133,27 +139,52 @@ impl<T: 'static> Store<T> {
 
 impl<T> Store<T> {
     /// Serves those who wait, as long as one of them can be.
-    fn serve(&self, inside: &mut Inside<T>) {
+    fn serve(&self) {
         loop {
-            while inside.items.len() < self.state.capacity
-                && let Some(putter) = inside.putters.pop_front()
-            {
-                inside.items.extend(putter.hand.borrow_mut().take());
-                self.sim.0.wake(putter.process);
-            }
-            let items = &inside.items;
-            let getters = inside.getters.iter().enumerate();
-            let served = getters
-                .filter_map(|(at, getter)| Some((at, chosen(items, getter.choose.as_ref())?)))
-                .next();
-            let Some((getter, item)) = served else {
+            self.let_in();
+            let Some((getter, item)) = self.first_served() else {
                 return;
             };
+            let mut inside = self.state.change();
             if let Some(getter) = inside.getters.remove(getter) {
                 *getter.hand.borrow_mut() = inside.items.remove(item);
                 self.sim.0.wake(getter.process);
             }
         }
+    }
+
+    /// Takes the items of those who wait for room, as long as there is some.
+    fn let_in(&self) {
+        let mut inside = self.state.change();
+        while inside.items.len() < self.state.capacity
+            && let Some(putter) = inside.putters.pop_front()
+        {
+            inside.items.extend(putter.hand.borrow_mut().take());
+            self.sim.0.wake(putter.process);
+        }
+    }
+
+    /// The first of those who wait that gets an item, and which. What chooses may look at the store.
+    fn first_served(&self) -> Option<(usize, usize)> {
+        let inside = self.state.inside.borrow();
+        let mut getters = inside.getters.iter().enumerate();
+        getters.find_map(|(at, getter)| {
+            let item = chosen(&inside.items, getter.choose.as_ref())?;
+            Some((at, item))
+        })
+    }
+}
+
+impl<T> State<T> {
+    /// What is inside, to be changed.
+    fn change(&self) -> RefMut<'_, Inside<T>> {
+        self.inside.try_borrow_mut().unwrap_or_else(|_| {
+            panic!(
+                "what chooses an item of {} changes it: it may only look at it; change it before \
+                 or after the `await` of `get_where` or `get_least`",
+                self.name
+            )
+        })
     }
 }
 
@@ -179,14 +210,14 @@ impl<T: 'static> Future for Get<T> {
             };
         }
         let store = self.store.clone();
-        let mut inside = store.state.inside.borrow_mut();
-        let at = chosen(&inside.items, self.choose.as_ref());
-        if let Some(item) = at.and_then(|at| inside.items.remove(at)) {
-            store.serve(&mut inside);
+        let at = chosen(&store.state.inside.borrow().items, self.choose.as_ref());
+        let item = at.and_then(|at| store.state.change().items.remove(at));
+        if let Some(item) = item {
+            store.serve();
             return Poll::Ready(item);
         }
         let (hand, process) = (Hand::default(), store.sim.0.current.get());
-        inside.getters.push_back(Getter {
+        store.state.change().getters.push_back(Getter {
             process,
             choose: self.choose.clone(),
             hand: Rc::clone(&hand),
@@ -211,13 +242,12 @@ impl<T: 'static> Future for Put<T> {
             return Poll::Pending;
         }
         let store = self.store.clone();
-        let mut inside = store.state.inside.borrow_mut();
         let process = store.sim.0.current.get();
         let hand = Rc::clone(&self.hand);
-        inside.putters.push_back(Putter { process, hand });
-        store.serve(&mut inside);
-        drop(inside);
+        let putter = Putter { process, hand };
+        store.state.change().putters.push_back(putter);
         self.waits = true;
+        store.serve();
         match self.hand.borrow().is_none() {
             true => Poll::Ready(()),
             false => {
@@ -234,13 +264,15 @@ impl<T> Drop for Get<T> {
     /// An item that was handed over and not looked at is put back, as the oldest.
     fn drop(&mut self) {
         if let Some(hand) = self.waits.take() {
-            let mut inside = self.store.state.inside.borrow_mut();
+            let mut inside = self.store.state.change();
             inside
                 .getters
                 .retain(|getter| !Rc::ptr_eq(&getter.hand, &hand));
-            if let Some(item) = hand.borrow_mut().take() {
+            let item = hand.borrow_mut().take();
+            if let Some(item) = item {
                 inside.items.push_front(item);
-                self.store.serve(&mut inside);
+                drop(inside);
+                self.store.serve();
             }
         }
     }
@@ -248,10 +280,13 @@ impl<T> Drop for Get<T> {
 
 impl<T> Drop for Put<T> {
     fn drop(&mut self) {
-        let mut inside = self.store.state.inside.borrow_mut();
-        inside
-            .putters
-            .retain(|putter| !Rc::ptr_eq(&putter.hand, &self.hand));
+        // Only who waits is in line.
+        if self.waits && self.hand.borrow().is_some() {
+            let mut inside = self.store.state.change();
+            inside
+                .putters
+                .retain(|putter| !Rc::ptr_eq(&putter.hand, &self.hand));
+        }
     }
 }
 

@@ -11,3 +11,4 @@ mod phold;
 mod queues;
 mod random;
 mod simulation;
+mod stores;

@@ -1,0 +1,82 @@
+//! What peers say of their topics.
+
+use crate::core::Core;
+use crate::flow::{AnySubscription, FlowSource};
+use crate::frame::Frame;
+use crate::peers::PeerChange;
+use crate::start_from::LogId;
+use crate::{Class, Key, PeerName};
+use std::sync::Arc;
+
+impl Core {
+    /// What a peer says of its topics.
+    pub(super) fn on_topic_frame(&self, peer: &PeerName, frame: Frame) {
+        match frame {
+            Frame::Open {
+                topic,
+                subscription,
+                key,
+                qos,
+                first,
+                log,
+            } => {
+                self.on_open(peer, topic, subscription, (&key, qos.class), (first, log));
+            }
+            Frame::Mismatch { key, why, .. } => {
+                self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
+            }
+            Frame::Close {
+                topic,
+                subscription,
+            } => {
+                if let Some(subscription) = self.subscription(subscription) {
+                    subscription.closed(&FlowSource::There(peer.clone(), topic));
+                    self.ask_again();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn subscription(&self, id: u32) -> Option<Arc<dyn AnySubscription>> {
+        self.state.lock().subscriptions.get(&id).cloned()
+    }
+
+    fn on_open(
+        &self,
+        peer: &PeerName,
+        topic: u32,
+        subscription: u32,
+        (key, class): (&str, Class),
+        (first, log): (u64, Option<LogId>),
+    ) {
+        let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
+            return;
+        };
+        let wanted = (subscription, &*known);
+        if log.is_some_and(|log| self.has_rival(peer, wanted, (&key, log))) {
+            return;
+        }
+        let source = FlowSource::There(peer.clone(), topic);
+        let link = self
+            .state
+            .lock()
+            .peers
+            .get(peer)
+            .map_or(0, |peer| peer.link);
+        let (upto, window) = match known.opened(source, link, key, class, first, log) {
+            Ok(opened) => opened,
+            Err(why) => {
+                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                return;
+            }
+        };
+        let accepted = Frame::Accepted {
+            topic,
+            subscription,
+            upto,
+            window,
+        };
+        self.change(|state| state.tell(peer, accepted));
+    }
+}

@@ -1,0 +1,79 @@
+//! Topics that have the same log, as where a directory was copied: a subscription gets samples of
+//! one of them. A topic of a peer waits until the one before is gone, or its peer cannot be
+//! reached. Then the peer is asked again.
+
+use super::{Core, MAX_ENTRIES};
+use crate::flow::{AnySubscription, FlowSource};
+use crate::peers::PeerChange;
+use crate::start_from::LogId;
+use crate::{Key, PeerName};
+
+impl Core {
+    /// Whether a topic of a peer waits until another one that has its log is gone. That is told.
+    pub(crate) fn has_rival(
+        &self,
+        peer: &PeerName,
+        (id, subscription): (u32, &dyn AnySubscription),
+        (key, log): (&Key, LogId),
+    ) -> bool {
+        // Before it looks: the other one may go meanwhile.
+        if let Some(peer) = self.state.lock().peers.get_mut(peer)
+            && peer.waiting.len() < MAX_ENTRIES
+        {
+            peer.waiting.insert((id, log));
+        }
+        let Some(rival) = self.rival(peer, subscription, log) else {
+            if let Some(peer) = self.state.lock().peers.get_mut(peer) {
+                peer.waiting.remove(&(id, log));
+            }
+            return false;
+        };
+        let why = format!(
+            "a topic of {rival} has the same log, and nothing comes of this one until that is \
+             gone: end one of them"
+        );
+        self.tell_change(PeerChange::Mismatch(peer.clone(), key.to_string(), why));
+        true
+    }
+
+    /// The node whose topic has the log, other than the peer, as long as it can be reached.
+    fn rival(
+        &self,
+        peer: &PeerName,
+        subscription: &dyn AnySubscription,
+        log: LogId,
+    ) -> Option<PeerName> {
+        match subscription.topic_of(log)? {
+            FlowSource::Here(_) => Some(self.name.clone()),
+            FlowSource::There(other, _) => {
+                let state = self.state.lock();
+                let is_up = state.peers.get(&other).is_some_and(|other| other.up);
+                (other != *peer && is_up).then_some(other)
+            }
+            FlowSource::Log(_) => None,
+        }
+    }
+
+    /// A topic may be gone, or its peer: those that have waited for it are opened again.
+    pub(crate) fn ask_again(&self) {
+        let mut waiting = Vec::new();
+        for (name, peer) in &self.state.lock().peers {
+            waiting.extend(peer.waiting.iter().map(|one| (name.clone(), *one)));
+        }
+        for (peer, (id, log)) in waiting {
+            let subscription = self.state.lock().subscriptions.get(&id).cloned();
+            let rival = subscription.as_ref();
+            if rival.is_some_and(|one| self.rival(&peer, &**one, log).is_some()) {
+                continue;
+            }
+            self.change(|state| {
+                if let Some(peer) = state.peers.get_mut(&peer) {
+                    peer.waiting.remove(&(id, log));
+                }
+                if let Some(subscription) = subscription {
+                    state.tell(&peer, subscription.announced(id));
+                }
+            });
+        }
+    }
+}
