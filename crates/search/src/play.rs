@@ -181,8 +181,8 @@ impl<G: Game> Player<'_, '_, '_, G> {
         Ok(())
     }
 
-    /// This rank has no table, or no line of first moves: nobody is to wait for what rank 0 hands out, nor to
-    /// search what is of no use.
+    /// This rank has no table, or no line of first moves: nobody is to wait for what rank 0 hands
+    /// out, nor to search what is of no use.
     fn tell_stop(&mut self) -> Result<(), CommError> {
         let Some(stop) = self.stop.clone() else {
             return Ok(());

@@ -16,7 +16,7 @@ struct Handled {
 
 #[contract(uri = "test:brief/1", state = Handled)]
 trait Brief {
-    /// Holds its thread for so many milliseconds. Answers with its thread, and whether it might have waited.
+    /// Holds its thread for so many milliseconds; which that is, and whether it might have waited.
     #[update]
     fn handle(&mut self, ms: u64) -> (String, bool);
     /// The same, and changes nothing.

@@ -164,7 +164,7 @@ impl<T> Store<T> {
         }
     }
 
-    /// The first of those who wait that gets an item, and which. What chooses may look at the store.
+    /// The first of those who wait that gets an item, and which. What chooses may look at it.
     fn first_served(&self) -> Option<(usize, usize)> {
         let inside = self.state.inside.borrow();
         let mut getters = inside.getters.iter().enumerate();
