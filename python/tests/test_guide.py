@@ -23,8 +23,10 @@ NOT_RUN = {
 }
 
 SCRIPT = """
+import sys
 from motet.mpi4py import MPI
-print(MPI.COMM_WORLD.allreduce(1), "ranks")
+# In one piece: others write, too.
+sys.stdout.write(f"{MPI.COMM_WORLD.allreduce(1)} ranks\\n")
 """
 
 
