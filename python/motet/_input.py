@@ -52,11 +52,31 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> numpy.ndarray:
 
     `reset` says that the estimator is fitted to it, else it must have the columns of the fit.
     """
+    if _ready(estimator, X, reset):
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("feature_names_in_", None)
+        return X
     X = unmasked("X", table(X))
     if SKLEARN:
         kinds = [numpy.float64, numpy.float32]
         return validate_data(estimator, X, reset=reset, dtype=kinds, accept_sparse=False)
     return _matrix(estimator, X, reset)
+
+
+def _ready(estimator: Any, X: Any, reset: bool) -> bool:
+    """Whether `X` is an array of which nothing need be said, or changed.
+
+    scikit-learn asks of all that it may be, which takes as long as a small fit.
+    """
+    if type(X) is not numpy.ndarray or X.ndim != 2 or X.size == 0 or X.dtype.char not in "df":
+        return False
+    own = vars(estimator)
+    if not reset and ("feature_names_in_" in own or own.get("n_features_in_") != X.shape[1]):
+        return False
+    # A sum of what is finite may be infinite: then each number is looked at.
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        return X.dtype.isnative and bool(numpy.isfinite(numpy.add.reduce(X, axis=None)))
 
 
 def unmasked(name: str, X: Any) -> Any:

@@ -141,7 +141,7 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
         self.masses_ = found.masses
         self.mean_costs_ = found.mean_costs
         self.cost_ = found.cost
-        self.trace_ = numpy.array(found.trace, dtype=TRACE)
+        self.trace_ = numpy.frombuffer(found.trace, TRACE).copy()
         self.n_iter_ = max(1, int(self.trace_["iterations"].sum()))
         return self
 

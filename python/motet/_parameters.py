@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy
 
@@ -35,6 +36,18 @@ _REAL: dict[str, tuple[str, Callable[[float], bool]]] = {
 }
 
 _OPTIONAL = ("t_min", "max_clusters")
+
+# The names of the parameters of each class. To read its signature takes longer than the checks.
+_NAMES: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def _names(estimator: Any) -> tuple[str, ...]:
+    """The names of the parameters of an estimator."""
+    kind = type(estimator)
+    names = _NAMES.get(kind)
+    if names is None:
+        names = _NAMES[kind] = tuple(estimator.get_params(deep=False))
+    return names
 
 
 def whole(name: str, value: Any, least: int, most: int = _MOST) -> int:
@@ -76,7 +89,8 @@ def check(
     what numbers must be that have another range here than elsewhere.
     """
     ranges = {**_REAL, **(ranges or {})}
-    for name, value in estimator.get_params(deep=False).items():
+    for name in _names(estimator):
+        value = getattr(estimator, name)
         if or_else and name in or_else and _is_the(value, or_else[name]):
             continue
         if name in _OPTIONAL and value is None:

@@ -239,7 +239,7 @@ class DeterministicAnnealing(_Clusters):
             clusters = of_rows(self._asked, self.n_clusters, X)
             found, reason = _with_fewer(run, clusters, self._asked, self._then)
         self.choice_ = choice(len(found.sizes), reason)
-        self.trace_ = numpy.array(found.trace, dtype=TRACE)
+        self.trace_ = numpy.frombuffer(found.trace, TRACE).copy()
         return self._keep(X, found)
 
 

@@ -14,6 +14,7 @@ use numpy::{
     PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 /// What a fit has found. It never changes.
 #[pyclass(frozen, module = "motet._motet")]
@@ -35,21 +36,15 @@ pub(crate) fn labels<'py>(py: Python<'py>, labels: &[u32]) -> Bound<'py, PyArray
     PyArray1::from_iter(py, labels.iter().map(|&label| label as i32))
 }
 
-/// Temperatures in order: temperature, free energy, clusters, iterations.
-pub(crate) type TemperatureSteps = Vec<(f64, f64, usize, usize)>;
-
-pub(crate) fn steps(trace: &[mining::TraceStep]) -> TemperatureSteps {
-    let step = |step: &mining::TraceStep| {
-        let mining::TraceStep {
-            temperature,
-            free_energy,
-            clusters,
-            iterations,
-            ..
-        } = *step;
-        (temperature, free_energy, clusters, iterations)
+/// Temperatures in order, as the bytes of an array of `TRACE`, of which each field has eight.
+pub(crate) fn steps<'py>(py: Python<'py>, trace: &[mining::TraceStep]) -> Bound<'py, PyBytes> {
+    let fields = |step: &mining::TraceStep| {
+        let (clusters, iterations) = (step.clusters as u64, step.iterations as u64);
+        let reals = [step.temperature, step.free_energy].map(f64::to_bits);
+        [reals[0], reals[1], clusters, iterations]
     };
-    trace.iter().map(step).collect()
+    let bytes = trace.iter().flat_map(fields).flat_map(u64::to_ne_bytes);
+    PyBytes::new(py, &bytes.collect::<Vec<u8>>())
 }
 
 #[pymethods]
@@ -90,10 +85,9 @@ impl Clustering {
         self.0.cluster_iterations
     }
 
-    /// The temperatures in order: temperature, free energy, clusters, iterations.
     #[getter]
-    fn trace(&self) -> TemperatureSteps {
-        steps(&self.0.trace)
+    fn trace<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        steps(py, &self.0.trace)
     }
 
     fn predict<'py>(

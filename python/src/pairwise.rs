@@ -1,7 +1,7 @@
 //! Clusterings of rows of which only dissimilarities are known.
 
 use crate::annealed::{AnnealedMethod, ChoiceReason, WantedClusters, annealed};
-use crate::cluster::{TemperatureSteps, labels, steps};
+use crate::cluster::{labels, steps};
 use crate::errors::of_data;
 use crate::fit::{FitRanks, FitRun, watched};
 use crate::pickled::{PickleParts, read, reduced};
@@ -12,6 +12,7 @@ use motet::mining::{
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 /// What a fit has found. It never changes.
 #[pyclass(frozen, module = "motet._motet")]
@@ -50,10 +51,9 @@ impl PairwiseClustering {
         self.0.cost
     }
 
-    /// The temperatures in order: temperature, free energy, clusters, iterations.
     #[getter]
-    fn trace(&self) -> TemperatureSteps {
-        steps(&self.0.trace)
+    fn trace<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        steps(py, &self.0.trace)
     }
 
     /// The same of the bytes that a pickle holds.

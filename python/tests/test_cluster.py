@@ -28,6 +28,7 @@ def test_a_temperature_finds_the_number_of_clusters(groups):
     assert len(found.cluster_centers_) == 3
     assert found.trace_["clusters"][0] == 1
     assert (numpy.diff(found.trace_["temperature"]) < 0).all()
+    assert found.trace_.flags.writeable and found.trace_["iterations"].min() >= 1
     assert found.choice_ is None
 
 
@@ -196,6 +197,16 @@ def test_wrong_rows_are_named(groups):
         KMeans(2).predict([[1.0, 2.0]])
     with pytest.warns(UserWarning, match="2 different rows"):
         assert len(KMeans(4).fit([[0.0], [1.0], [0.0], [1.0]]).cluster_centers_) == 2
+
+
+@pytest.mark.parametrize("kind", ["f8", ">f8"])
+def test_rows_are_finite_whatever_their_sum_is(kind):
+    rows = numpy.array([[1e308], [1.7e308], [-1.7e308], [1.7e308], [1e308]], dtype=kind)
+    assert KMeans(2).fit(rows).labels_.tolist() == [1, 1, 0, 1, 1]
+    for wrong in ([numpy.inf], [numpy.inf, -numpy.inf], [numpy.nan]):
+        rows[: len(wrong), 0] = wrong
+        with numpy.errstate(all="ignore"), pytest.raises(ValueError, match="NaN|infinity"):
+            KMeans(2).fit(rows)
 
 
 def test_sem_g458_dissimilarities_suffice(groups):

@@ -76,14 +76,15 @@ impl Blocks {
         .await
     }
 
-    /// Adds up one value per block over all ranks, element by element.
+    /// Adds up one value per block over all ranks, element by element. `fill` gets the tiles of a
+    /// block, and where to put its numbers.
     pub(crate) async fn sum(
         &self,
         team: &RankView<'_>,
-        mut value: impl FnMut(&Tiles, Range<usize>) -> Vec<f64>,
+        mut fill: impl FnMut(&Tiles, Range<usize>, &mut Vec<f64>),
     ) -> Result<Vec<f64>, MiningError> {
-        team.sum(self.order.len(), |block| {
-            value(&self.tiles, self.tiles_of(block))
+        team.sum_filled(self.order.len(), |block, numbers| {
+            fill(&self.tiles, self.tiles_of(block), numbers);
         })
         .await
     }

@@ -79,14 +79,15 @@ impl<'a> Centres<'a> {
     ) -> Result<Assignment, MiningError> {
         let centres = self;
         let sums = blocks
-            .sum(team, |tiles, range| {
+            .sum(team, |tiles, range, sums| {
                 let task = Sums::<SECOND> {
                     tiles,
                     range,
                     centres,
                     scratch,
+                    sums,
                 };
-                run_columns(team.instructions, self.dim, task)
+                run_columns(team.instructions, self.dim, task);
             })
             .await?;
         let rows = sums.chunks_exact(3 + self.dim);
@@ -175,13 +176,16 @@ mod tests {
 
         /// The sums by the code for `columns` columns.
         fn fast(&self, columns: usize, instructions: Instructions, tiles: &Tiles) -> Vec<f64> {
+            let mut sums = Vec::new();
             let task = Sums::<true> {
                 tiles,
                 range: 0..tiles.len(),
                 centres: &Centres::new(self.dim, &self.centres),
                 scratch: &mut HardScratch::default(),
+                sums: &mut sums,
             };
-            run_columns(instructions, columns, task)
+            run_columns(instructions, columns, task);
+            sums
         }
 
         /// As [`fast`](Case::fast), of the labels.

@@ -136,6 +136,17 @@ pub(crate) trait Isa: Copy {
     /// `value · 2ⁿ` where the lowest bits of `shifted` hold the integer n; the result must be a
     /// normal number.
     fn scale(self, value: Self::V, shifted: Self::V) -> Self::V;
+    /// The sum of the lanes in the order of [`F64x8::sum`].
+    fn total(self, a: Self::V) -> f64;
+}
+
+/// Adds the totals of some lanes to the end of `out`.
+#[inline(always)]
+pub(crate) fn push_totals<I: Isa>(isa: I, lanes: &[F64x8], out: &mut Vec<f64>) {
+    out.reserve(lanes.len());
+    for lane in lanes {
+        out.push(isa.total(isa.load(lane)));
+    }
 }
 
 #[cfg(test)]
@@ -165,6 +176,7 @@ mod tests {
                 isa.select(isa.equal(a, b), b, c),
                 isa.splat(if isa.any(isa.less(a, b)) { 1.0 } else { 0.0 }),
                 isa.scale(isa.max(a, isa.splat(1.0)), whole),
+                isa.splat(isa.total(a)),
                 exp2(isa, isa.min(c, isa.splat(0.0))),
             ];
             results

@@ -104,6 +104,11 @@ impl<'a> RankView<'a> {
         part: Dyadic<T>,
         combine: fn(T, T) -> T,
     ) -> Result<Option<T>, MiningError> {
+        if self.comm.size() == 1 {
+            // Every rank copies what it gets: nothing is sent where there is nobody to get it.
+            self.agree(self.control.is_cancelled()).await?;
+            return Ok(part.finish(combine));
+        }
         let mine = (self.control.is_cancelled(), part);
         let (cancelled, whole) = self
             .comm
@@ -119,12 +124,39 @@ impl<'a> RankView<'a> {
     pub(crate) async fn sum(
         &self,
         blocks: usize,
-        value: impl FnMut(usize) -> Vec<f64>,
+        mut value: impl FnMut(usize) -> Vec<f64>,
     ) -> Result<Vec<f64>, MiningError> {
-        let add = |mut left: Vec<f64>, right: Vec<f64>| {
-            left.iter_mut().zip(&right).for_each(|(l, r)| *l += r);
+        self.sum_filled(blocks, |block, numbers| *numbers = value(block))
+            .await
+    }
+
+    /// As [`RankView::sum`], of what `fill` puts into a vector. The vector may hold the numbers of
+    /// a block that has been added up.
+    pub(crate) async fn sum_filled(
+        &self,
+        blocks: usize,
+        mut fill: impl FnMut(usize, &mut Vec<f64>),
+    ) -> Result<Vec<f64>, MiningError> {
+        let share = self.share(blocks);
+        let mut part = Dyadic::new(share.start);
+        let mut spare = Vec::new();
+        for block in share {
+            let mut numbers = std::mem::take(&mut spare);
+            fill(block, &mut numbers);
+            part.push(numbers, |mut left: Vec<f64>, right| {
+                add(&mut left, &right);
+                spare = right;
+                left
+            });
+        }
+        let combine = |mut left: Vec<f64>, right: Vec<f64>| {
+            add(&mut left, &right);
             left
         };
-        Ok(self.reduce(blocks, value, add).await?.unwrap_or_default())
+        Ok(self.join(part, combine).await?.unwrap_or_default())
     }
+}
+
+fn add(left: &mut [f64], right: &[f64]) {
+    left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
 }

@@ -16,8 +16,8 @@ use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
 /// Centres and masses at a temperature, as the kernels read them.
-#[derive(Debug)]
-pub(crate) struct SoftModel<'a> {
+#[derive(Debug, Default)]
+pub(crate) struct SoftModel {
     dim: usize,
     temperature: f64,
     /// log₂e / T.
@@ -26,8 +26,6 @@ pub(crate) struct SoftModel<'a> {
     centres: Vec<f64>,
     /// The same, eight centres at a time; those that fill up the last eight weigh nothing.
     groups: Vec<F64x8>,
-    /// Per centre, `axes` directions of `dim` coordinates.
-    directions: &'a [f64],
 }
 
 /// What one pass over the data gives.
@@ -37,40 +35,56 @@ pub(crate) struct Expectation {
     pub(crate) free_energy: f64,
     /// 1 - Σ w max q: the weight that does not sit with one centre.
     pub(crate) softness: f64,
-    /// Σ w q per centre.
-    pub(crate) masses: Vec<f64>,
-    /// Σ w q x per centre, `dim` numbers each.
-    pub(crate) moments: Vec<f64>,
+    dim: usize,
+    /// What the kernel gives.
+    sums: Vec<f64>,
 }
 
-impl<'a> SoftModel<'a> {
+impl Expectation {
+    /// Per centre Σ w q, and Σ w q x of each column.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (f64, &[f64])> {
+        let rows = self.sums[2..].chunks_exact(self.dim + 1);
+        rows.map(|row| (row[0], &row[1..]))
+    }
+}
+
+impl SoftModel {
     /// `centres` gives the mass and the coordinates of each.
     pub(crate) fn new<C: AsRef<[f64]>>(
         dim: usize,
         temperature: f64,
         centres: impl ExactSizeIterator<Item = (f64, C)>,
-    ) -> SoftModel<'a> {
-        let mut groups = vec![F64x8::splat(0.0); centres.len().div_ceil(LANES) * (dim + 1)];
-        groups
-            .chunks_exact_mut(dim + 1)
-            .for_each(|g| g[0] = F64x8::splat(f64::NEG_INFINITY));
-        let mut rows = Vec::with_capacity(centres.len() * (dim + 1));
+    ) -> SoftModel {
+        let mut model = SoftModel::default();
+        model.set(dim, temperature, centres);
+        model
+    }
+
+    /// Becomes what [`new`](SoftModel::new) makes, in the memory that is there.
+    pub(crate) fn set<C: AsRef<[f64]>>(
+        &mut self,
+        dim: usize,
+        temperature: f64,
+        centres: impl ExactSizeIterator<Item = (f64, C)>,
+    ) {
+        let groups = centres.len().div_ceil(LANES);
+        self.groups.clear();
+        self.groups.resize(groups * (dim + 1), F64x8::default());
+        for group in self.groups.chunks_exact_mut(dim + 1) {
+            group[0] = F64x8::splat(f64::NEG_INFINITY);
+        }
+        self.centres.clear();
         for (k, (mass, centre)) in centres.enumerate() {
-            rows.push(log2_of(mass));
-            rows.extend_from_slice(centre.as_ref());
-            for (j, &value) in rows[k * (dim + 1)..].iter().enumerate() {
-                groups[k / LANES * (dim + 1) + j][k % LANES] = value;
+            self.centres.push(log2_of(mass));
+            self.centres.extend_from_slice(centre.as_ref());
+            let group = &mut self.groups[k / LANES * (dim + 1)..][..dim + 1];
+            for (lanes, &value) in group.iter_mut().zip(&self.centres[k * (dim + 1)..]) {
+                lanes[k % LANES] = value;
             }
         }
-        let inverse = LOG2_E / temperature;
-        SoftModel {
-            dim,
-            temperature,
-            inverse,
-            centres: rows,
-            groups,
-            directions: &[],
-        }
+        self.dim = dim;
+        self.temperature = temperature;
+        self.inverse = LOG2_E / temperature;
     }
 
     /// The number of centres.
@@ -86,38 +100,39 @@ impl<'a> SoftModel<'a> {
         scratch: &mut SoftScratch,
     ) -> Result<Expectation, MiningError> {
         let sums = blocks
-            .sum(team, |tiles, range| {
-                self.sums(team.instructions, tiles, range, scratch)
+            .sum(team, |tiles, range, sums| {
+                self.sums(team.instructions, tiles, range, scratch, sums);
             })
             .await?;
-        Ok(self.expectation(&sums))
+        Ok(self.expectation(sums))
     }
 
-    /// What some tiles add to the sums of an expectation step.
+    /// Fills `sums` with what some tiles add to those of an expectation step.
     pub(crate) fn sums(
         &self,
         instructions: Instructions,
         tiles: &Tiles,
         range: Range<usize>,
         scratch: &mut SoftScratch,
-    ) -> Vec<f64> {
+        sums: &mut Vec<f64>,
+    ) {
         let task = Sums {
             tiles,
             range,
             model: self,
             scratch,
+            sums,
         };
-        run_columns(instructions, self.dim, task)
+        run_columns(instructions, self.dim, task);
     }
 
     /// What [`sums`](SoftModel::sums) of all tiles, added up, say.
-    pub(crate) fn expectation(&self, sums: &[f64]) -> Expectation {
-        let rows = sums[2..].chunks_exact(self.dim + 1);
+    pub(crate) fn expectation(&self, sums: Vec<f64>) -> Expectation {
         Expectation {
             free_energy: -self.temperature * LN_2 * sums[0],
             softness: 1.0 - sums[1],
-            masses: rows.clone().map(|row| row[0]).collect(),
-            moments: rows.flat_map(|row| &row[1..]).copied().collect(),
+            dim: self.dim,
+            sums,
         }
     }
 
@@ -126,27 +141,27 @@ impl<'a> SoftModel<'a> {
         2 + self.len() * (self.dim + 1)
     }
 
-    /// How the points of each centre spread along `axes` directions of its own. First per centre
-    /// the mass Σ w q. Then per direction v, with t = (x - y)·v, the `dim` numbers Σ w q t (x - y)
-    /// and Σ w q t⁴. Every rank gets the same.
+    /// How the points of each centre spread along directions of its own, as many for each, of `dim`
+    /// coordinates. First per centre the mass Σ w q. Then per direction v, with t = (x - y)·v, the
+    /// `dim` numbers Σ w q t (x - y) and Σ w q t⁴. Every rank gets the same.
     pub(crate) async fn spread(
-        mut self,
+        &self,
         team: &RankView<'_>,
         blocks: &Blocks,
         scratch: &mut SoftScratch,
-        directions: &'a [f64],
+        directions: &[f64],
     ) -> Result<Vec<f64>, MiningError> {
-        self.directions = directions;
-        let model = &self;
         blocks
-            .sum(team, |tiles, range| {
+            .sum(team, |tiles, range, sums| {
                 let task = Axes {
                     tiles,
                     range,
-                    model,
+                    model: self,
+                    directions,
                     scratch,
+                    sums,
                 };
-                run_columns(team.instructions, model.dim, task)
+                run_columns(team.instructions, self.dim, task);
             })
             .await
     }
@@ -170,7 +185,7 @@ mod tests {
     }
 
     impl Case {
-        fn model(&self) -> SoftModel<'static> {
+        fn model(&self) -> SoftModel {
             let centres = self
                 .masses
                 .iter()
@@ -260,13 +275,36 @@ mod tests {
 
         /// The sums by the code for `columns` columns.
         fn fast(&self, columns: usize, instructions: Instructions, tiles: &Tiles) -> Vec<f64> {
+            let mut sums = Vec::new();
             let task = Sums {
                 tiles,
                 range: 0..tiles.len(),
                 model: &self.model(),
                 scratch: &mut SoftScratch::default(),
+                sums: &mut sums,
             };
-            run_columns(instructions, columns, task)
+            run_columns(instructions, columns, task);
+            sums
+        }
+
+        /// The same of [`Axes`].
+        fn fast_axes(
+            &self,
+            columns: usize,
+            instructions: Instructions,
+            directions: &[f64],
+        ) -> Vec<f64> {
+            let (tiles, mut sums) = (self.tiles(), Vec::new());
+            let task = Axes {
+                tiles: &tiles,
+                range: 0..tiles.len(),
+                model: &self.model(),
+                directions,
+                scratch: &mut SoftScratch::default(),
+                sums: &mut sums,
+            };
+            run_columns(instructions, columns, task);
+            sums
         }
     }
 
@@ -319,11 +357,8 @@ mod tests {
         fn axes_are_those_of_the_plain_twin(case in cases(1..12), axes in 1_usize..4) {
             let directions: Vec<f64> =
                 (0..axes).flat_map(|_| case.centres.iter().rev().copied()).collect();
-            let (tiles, mut model) = (case.tiles(), case.model());
-            model.directions = &directions;
-            let (range, scratch) = (0..tiles.len(), &mut SoftScratch::default());
-            let task = Axes { tiles: &tiles, range, model: &model, scratch };
-            close(&run_columns(Instructions::best(), 0, task), &case.axes(&directions))?;
+            let fast = case.fast_axes(0, Instructions::best(), &directions);
+            close(&fast, &case.axes(&directions))?;
         }
 
         #[test]
@@ -342,12 +377,8 @@ mod tests {
         fn every_form_of_axes_gives_the_same_bits(case in cases(1..5), axes in 1_usize..4) {
             let directions: Vec<f64> =
                 (0..axes).flat_map(|_| case.centres.iter().rev().copied()).collect();
-            let (tiles, mut model) = (case.tiles(), case.model());
-            model.directions = &directions;
             let sums = |columns, instructions| {
-                let (range, scratch) = (0..tiles.len(), &mut SoftScratch::default());
-                let task = Axes { tiles: &tiles, range, model: &model, scratch };
-                bits(&run_columns(instructions, columns, task))
+                bits(&case.fast_axes(columns, instructions, &directions))
             };
             let expected = sums(0, Instructions::Plain);
             for instructions in Instructions::available() {

@@ -1,6 +1,6 @@
 //! Squared distances in many columns, blocked for registers.
 //!
-//! With two or three columns a tile stays in registers and the kernels do without this file. With
+//! With up to four columns a tile stays in registers and the kernels do without this file. With
 //! many, every coordinate that is loaded should serve several centres. Each number still comes out
 //! of the same operations in the same order as without blocking.
 

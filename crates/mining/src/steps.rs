@@ -123,7 +123,7 @@ impl<'a> Steps<'a> {
         let found = model
             .expect(&team, &self.prepared.blocks, &mut self.soft)
             .await?;
-        Ok(self.soft_step(found, centres))
+        Ok(self.soft_step(&found, centres))
     }
 
     /// As [`soft`](Steps::soft), with this rank's blocks of points computed by whom `by` asks. It
@@ -188,7 +188,10 @@ impl<'a> Steps<'a> {
         let blocks = &self.prepared.blocks;
         let compute = |at: usize| {
             let (tiles, range) = blocks.block(at);
-            model.sums(instructions, tiles, range, &mut SoftScratch::default())
+            let mut sums = Vec::new();
+            let scratch = &mut SoftScratch::default();
+            model.sums(instructions, tiles, range, scratch, &mut sums);
+            sums
         };
         let mut mine = vec![0.0; model.sums_len()];
         if blocks.own() > 0 {
@@ -204,7 +207,7 @@ impl<'a> Steps<'a> {
             left
         };
         let sums = self.comm.allreduce(mine, add).await?;
-        Ok(self.soft_step(model.expectation(&sums), centres))
+        Ok(self.soft_step(&model.expectation(sums), centres))
     }
 
     /// One step of K-means: nearest centres, then means.
@@ -244,7 +247,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    fn model(&self, temperature: f64, masses: &[f64], centres: &[f64]) -> SoftModel<'static> {
+    fn model(&self, temperature: f64, masses: &[f64], centres: &[f64]) -> SoftModel {
         let dim = self.prepared.tree.dim;
         assert!(
             temperature > 0.0,
@@ -265,12 +268,14 @@ impl<'a> Steps<'a> {
         SoftModel::new(dim, self.prepared.frame.inner_square(temperature), rows)
     }
 
-    fn soft_step(&self, found: Expectation, centres: &[f64]) -> SoftStep {
+    fn soft_step(&self, found: &Expectation, centres: &[f64]) -> SoftStep {
+        let masses: Vec<f64> = found.rows().map(|(mass, _)| mass).collect();
+        let moments: Vec<f64> = found.rows().flat_map(|row| row.1).copied().collect();
         SoftStep {
             free_energy: self.prepared.frame.square(found.free_energy),
             softness: found.softness,
-            centres: self.means(&found.masses, &found.moments, centres),
-            masses: found.masses,
+            centres: self.means(&masses, &moments, centres),
+            masses,
         }
     }
 

@@ -40,24 +40,17 @@ pub(super) fn turn(dim: usize, directions: &mut [f64], sums: &[f64]) -> (f64, f6
     if mass <= 0.0 {
         return (0.0, 0.0);
     }
-    let images: Vec<f64> = sums[1..]
-        .chunks_exact(dim + 1)
-        .flat_map(|s| s[..dim].iter().map(|x| x / mass))
-        .collect();
+    let mut images = Vec::with_capacity(count * dim);
+    for image in sums[1..].chunks_exact(dim + 1) {
+        images.extend(image[..dim].iter().map(|x| x / mass));
+    }
     let part = |i: usize, j: usize| {
         dot(
             &directions[i * dim..(i + 1) * dim],
             &images[j * dim..(j + 1) * dim],
         )
     };
-    let small = (0..count)
-        .map(|i| {
-            (0..count)
-                .map(|j| (part(i, j) + part(j, i)) / 2.0)
-                .collect()
-        })
-        .collect();
-    let (values, vectors) = jacobi(small);
+    let (values, vectors) = jacobi(count, |i, j| (part(i, j) + part(j, i)) / 2.0);
     let (ritz, image) = (
         combine(dim, &vectors, directions),
         combine(dim, &vectors, &images),
@@ -70,10 +63,12 @@ pub(super) fn turn(dim: usize, directions: &mut [f64], sums: &[f64]) -> (f64, f6
     (values[0].max(0.0), residual)
 }
 
-/// For every vector the sum of the rows with the vector's entries as weights.
-pub(crate) fn combine(dim: usize, vectors: &[Vec<f64>], rows: &[f64]) -> Vec<f64> {
-    let mut out = vec![0.0; vectors.len() * dim];
-    for (line, vector) in out.chunks_exact_mut(dim).zip(vectors) {
+/// For every vector, which has an entry for each row, the sum of the rows with the entries as
+/// weights.
+pub(crate) fn combine(dim: usize, vectors: &[f64], rows: &[f64]) -> Vec<f64> {
+    let count = rows.len() / dim;
+    let mut out = vec![0.0; vectors.len() / count * dim];
+    for (line, vector) in out.chunks_exact_mut(dim).zip(vectors.chunks_exact(count)) {
         for (weight, row) in vector.iter().zip(rows.chunks_exact(dim)) {
             line.iter_mut().zip(row).for_each(|(o, r)| *o += weight * r);
         }
@@ -123,40 +118,47 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Eigenvalues in descending order and their vectors, of a small symmetric matrix, by cyclic
-/// Jacobi rotations.
-pub(crate) fn jacobi(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
-    let n = a.len();
-    let mut v: Vec<Vec<f64>> = (0..n)
-        .map(|i| (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect())
-        .collect();
+/// Eigenvalues in descending order and their vectors, one after the other, of a small symmetric
+/// matrix of `n` rows, by cyclic Jacobi rotations.
+pub(crate) fn jacobi(n: usize, entry: impl Fn(usize, usize) -> f64) -> (Vec<f64>, Vec<f64>) {
+    let places = (0..n * n).map(|at| (at / n, at % n));
+    let mut a: Vec<f64> = places.clone().map(|(i, j)| entry(i, j)).collect();
+    let unit = places.map(|(i, j)| if i == j { 1.0 } else { 0.0 });
+    let mut v: Vec<f64> = unit.collect();
+    rotate(n, &mut a, &mut v);
+    let mut order: Vec<usize> = (0..n).collect();
+    greatest_first(&mut order, &|i| a[i * n + i]);
+    let mut vectors = Vec::with_capacity(n * n);
+    for &i in &order {
+        vectors.extend_from_slice(&v[i * n..][..n]);
+    }
+    (order.iter().map(|&i| a[i * n + i]).collect(), vectors)
+}
+
+/// Makes a symmetric matrix diagonal, and turns the rows of `v` with it.
+fn rotate(n: usize, a: &mut [f64], v: &mut [f64]) {
     for _ in 0..12 {
-        for p in 0..n {
-            for q in p + 1..n {
-                // So small that the rotation would change no bit beside the diagonal.
-                if a[p][q].abs() <= NOTHING * a[p][p].abs().min(a[q][q].abs()) {
-                    continue;
-                }
-                let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-                let c = 1.0 / (t * t + 1.0).sqrt();
-                let s = t * c;
-                for row in &mut a {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
-                }
-                for k in 0..n {
-                    (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-                    (v[p][k], v[q][k]) = (c * v[p][k] - s * v[q][k], s * v[p][k] + c * v[q][k]);
+        for (p, q) in (0..n).flat_map(|p| (p + 1..n).map(move |q| (p, q))) {
+            let (pp, qq, pq) = (a[p * n + p], a[q * n + q], a[p * n + q]);
+            // So small that the rotation would change no bit beside the diagonal.
+            if pq.abs() <= NOTHING * pp.abs().min(qq.abs()) {
+                continue;
+            }
+            let theta = (qq - pp) / (2.0 * pq);
+            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+            let c = 1.0 / (t * t + 1.0).sqrt();
+            let s = t * c;
+            let turned = |x: f64, y: f64| (c * x - s * y, s * x + c * y);
+            for row in a.chunks_exact_mut(n) {
+                (row[p], row[q]) = turned(row[p], row[q]);
+            }
+            for rows in [&mut *a, &mut *v] {
+                for (p, q) in (p * n..).zip(q * n..).take(n) {
+                    (rows[p], rows[q]) = turned(rows[p], rows[q]);
                 }
             }
         }
     }
-    let mut order: Vec<usize> = (0..n).collect();
-    greatest_first(&mut order, &|i| a[i][i]);
-    (
-        order.iter().map(|&i| a[i][i]).collect(),
-        order.iter().map(|&i| v[i].clone()).collect(),
-    )
 }
 
 #[cfg(test)]

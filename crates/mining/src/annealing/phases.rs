@@ -43,6 +43,9 @@ pub(super) struct Phases {
     pub(super) iterations: usize,
     /// Expectation steps times clusters, over the run.
     pub(super) cluster_iterations: u64,
+    /// The clusters as the kernels read them.
+    #[serde(skip)]
+    model: SoftModel,
     #[serde(skip)]
     scratch: SoftScratch,
 }
@@ -74,6 +77,7 @@ impl Phases {
             softness: 0.0,
             iterations: 0,
             cluster_iterations: 0,
+            model: SoftModel::default(),
             scratch: SoftScratch::default(),
         }
     }
@@ -140,11 +144,13 @@ impl Phases {
             .for_each(|cluster| cluster.settled = false);
     }
 
-    fn model(&self) -> SoftModel<'static> {
-        let weight = |mass: f64| if self.by_roots { mass.sqrt() } else { mass };
+    /// Brings `model` up to date.
+    fn set_model(&mut self) {
+        let by_roots = self.by_roots;
+        let weight = |mass: f64| if by_roots { mass.sqrt() } else { mass };
         let centres = self.clusters.iter();
         let centres = centres.map(|c| (weight(c.mass), c.centre.as_slice()));
-        SoftModel::new(self.dim, self.temperature, centres)
+        self.model.set(self.dim, self.temperature, centres);
     }
 
     /// Expectation and maximisation until the centres stand still.
@@ -155,7 +161,8 @@ impl Phases {
         tolerance: Tolerance,
     ) -> Result<(), MiningError> {
         for _ in 0..tolerance.iterations {
-            let expectation = self.model().expect(team, blocks, &mut self.scratch).await?;
+            self.set_model();
+            let expectation = self.model.expect(team, blocks, &mut self.scratch).await?;
             self.iterations += 1;
             self.cluster_iterations += self.clusters.len() as u64;
             let (moved, changed) = self.maximise(&expectation);
@@ -174,12 +181,7 @@ impl Phases {
         self.free_energy = expectation.free_energy;
         self.softness = expectation.softness;
         let (mut moved, mut changed) = (0.0_f64, 0.0_f64);
-        let moments = expectation.moments.chunks_exact(self.dim);
-        for (cluster, (&mass, moment)) in self
-            .clusters
-            .iter_mut()
-            .zip(expectation.masses.iter().zip(moments))
-        {
+        for (cluster, (mass, moment)) in self.clusters.iter_mut().zip(expectation.rows()) {
             changed = changed.max((mass - cluster.mass).abs());
             cluster.mass = mass;
             if mass < f64::MIN_POSITIVE {
@@ -226,14 +228,16 @@ impl Phases {
         blocks: &Blocks,
     ) -> Result<(), MiningError> {
         let count = axes::count(self.dim, AXES);
+        // The clusters stay where they are.
+        self.set_model();
+        let mut directions = Vec::with_capacity(self.clusters.len() * count * self.dim);
         for _ in 0..AXIS_PASSES {
-            let directions: Vec<f64> = self
-                .clusters
-                .iter()
-                .flat_map(|c| c.directions.iter().copied())
-                .collect();
-            let model = self.model();
-            let sums = model
+            directions.clear();
+            for cluster in &self.clusters {
+                directions.extend_from_slice(&cluster.directions);
+            }
+            let sums = self
+                .model
                 .spread(team, blocks, &mut self.scratch, &directions)
                 .await?;
             self.cluster_iterations += self.clusters.len() as u64;
@@ -284,8 +288,9 @@ impl Phases {
             .iter()
             .flat_map(|c| c.directions[..self.dim].iter().copied())
             .collect();
+        self.set_model();
         let sums = self
-            .model()
+            .model
             .spread(team, blocks, &mut self.scratch, &leading)
             .await?;
         self.cluster_iterations += self.clusters.len() as u64;

@@ -1,7 +1,7 @@
 //! The hard kernels: one block of rows at a time, a tile at a time, eight rows in lanes.
 
 use super::{Centres, Labelled};
-use crate::lanes::{ColumnLoop, F64x8, Isa, LANES};
+use crate::lanes::{ColumnLoop, F64x8, Isa, LANES, push_totals};
 use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, TILE, Tiles};
 use std::ops::Range;
@@ -34,18 +34,21 @@ pub(super) struct Sums<'a, const SECOND: bool> {
     pub(super) range: Range<usize>,
     pub(super) centres: &'a Centres<'a>,
     pub(super) scratch: &'a mut HardScratch,
+    /// Where they are put.
+    pub(super) sums: &'a mut Vec<f64>,
 }
 
 impl<const SECOND: bool> ColumnLoop for Sums<'_, SECOND> {
-    type Output = Vec<f64>;
+    type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa, const D: usize>(self, isa: I) -> Vec<f64> {
+    fn run<I: Isa, const D: usize>(self, isa: I) {
         let Sums {
             tiles,
             range,
             centres,
             scratch,
+            sums,
         } = self;
         let dim = if D == 0 { centres.dim } else { D };
         scratch.sums.clear();
@@ -58,7 +61,8 @@ impl<const SECOND: bool> ColumnLoop for Sums<'_, SECOND> {
             let nearest = nearest::<I, D, SECOND>(isa, tile, centres, scratch);
             add::<I, D, SECOND>(isa, tile, &nearest, dim, scratch);
         }
-        scratch.sums.iter().map(F64x8::sum).collect()
+        sums.clear();
+        push_totals(isa, &scratch.sums, sums);
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn run_columns<T: ColumnLoop>(
         1 => run(instructions, OfColumns::<T, 1>(task)),
         2 => run(instructions, OfColumns::<T, 2>(task)),
         3 => run(instructions, OfColumns::<T, 3>(task)),
+        4 => run(instructions, OfColumns::<T, 4>(task)),
         _ => run(instructions, OfColumns::<T, 0>(task)),
     }
 }

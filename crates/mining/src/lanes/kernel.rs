@@ -141,6 +141,10 @@ impl Isa for PlainLanes {
             f64::from_bits(value.to_bits().wrapping_add(shifted.to_bits() << 52))
         })
     }
+    #[inline(always)]
+    fn total(self, a: Self::V) -> f64 {
+        F64x8(a).sum()
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -189,6 +193,18 @@ mod x86 {
             // goes through a reference to eight aligned numbers.
             unsafe { $e }
         };
+    }
+
+    /// The sum of four lanes and four more: neighbours, then pairs, then fours.
+    macro_rules! total {
+        ($low:expr, $high:expr) => {{
+            let pairs = _mm256_hadd_pd($low, $high);
+            let fours = _mm_add_pd(
+                _mm256_castpd256_pd128(pairs),
+                _mm256_extractf128_pd::<1>(pairs),
+            );
+            _mm_cvtsd_f64(_mm_add_sd(fours, _mm_unpackhi_pd(fours, fours)))
+        }};
     }
 
     impl Isa for Avx512 {
@@ -259,6 +275,13 @@ mod x86 {
                 _mm512_castpd_si512(value),
                 _mm512_slli_epi64::<52>(_mm512_castpd_si512(shifted)),
             )))
+        }
+        #[inline(always)]
+        fn total(self, a: Self::V) -> f64 {
+            call!(total!(
+                _mm512_castpd512_pd256(a),
+                _mm512_extractf64x4_pd::<1>(a)
+            ))
         }
     }
 
@@ -351,6 +374,10 @@ mod x86 {
                 )))
             };
             [half(value[0], shifted[0]), half(value[1], shifted[1])]
+        }
+        #[inline(always)]
+        fn total(self, a: Self::V) -> f64 {
+            call!(total!(a[0], a[1]))
         }
     }
 }

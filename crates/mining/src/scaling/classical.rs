@@ -34,11 +34,8 @@ impl Field<'_> {
                 let (a, b) = (&directions[i * n..][..n], &image[j * n..][..n]);
                 a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>()
             };
-            let small = (0..count).map(|i| {
-                let line = (0..count).map(|j| (pairs(i, j) + pairs(j, i)) / 2.0);
-                line.collect()
-            });
-            let (found, vectors) = jacobi(small.collect());
+            let small = |i: usize, j: usize| (pairs(i, j) + pairs(j, i)) / 2.0;
+            let (found, vectors) = jacobi(count, small);
             let ritz = combine(n, &vectors, &directions);
             let image = combine(n, &vectors, &image);
             let off = |k: usize| {

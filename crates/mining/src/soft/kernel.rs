@@ -1,7 +1,7 @@
 //! The soft kernels: one block of rows at a time, a tile at a time, eight rows in lanes.
 
 use super::SoftModel;
-use crate::lanes::{ColumnLoop, F64x8, FLUSH, Isa, LANES, exp2, log2};
+use crate::lanes::{ColumnLoop, F64x8, FLUSH, Isa, LANES, exp2, log2, push_totals};
 use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, Tiles};
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(crate) struct SoftScratch {
 
 impl SoftScratch {
     /// Clears the sums for a block with `width` sums per centre.
-    fn begin(&mut self, model: &SoftModel<'_>, width: usize) {
+    fn begin(&mut self, model: &SoftModel, width: usize) {
         self.sums.clear();
         self.sums.resize(model.len() * width, F64x8::default());
         self.terms.resize(model.len(), Column::default());
@@ -35,20 +35,23 @@ impl SoftScratch {
 pub(super) struct Sums<'a> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
-    pub(super) model: &'a SoftModel<'a>,
+    pub(super) model: &'a SoftModel,
     pub(super) scratch: &'a mut SoftScratch,
+    /// Where they are put.
+    pub(super) sums: &'a mut Vec<f64>,
 }
 
 impl ColumnLoop for Sums<'_> {
-    type Output = Vec<f64>;
+    type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa, const D: usize>(self, isa: I) -> Vec<f64> {
+    fn run<I: Isa, const D: usize>(self, isa: I) {
         let Sums {
             tiles,
             range,
             model,
             scratch,
+            sums,
         } = self;
         let dim = if D == 0 { model.dim } else { D };
         scratch.begin(model, dim + 1);
@@ -58,12 +61,10 @@ impl ColumnLoop for Sums<'_> {
             let share = assign::<I, D>(isa, tile, model, scratch);
             add_means::<I, D>(isa, tile, &share, dim, scratch);
         }
-        scratch
-            .ends
-            .iter()
-            .chain(&scratch.sums)
-            .map(F64x8::sum)
-            .collect()
+        sums.clear();
+        sums.reserve(scratch.ends.len() + scratch.sums.len());
+        push_totals(isa, &scratch.ends, sums);
+        push_totals(isa, &scratch.sums, sums);
     }
 }
 
@@ -71,31 +72,38 @@ impl ColumnLoop for Sums<'_> {
 pub(super) struct Axes<'a> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
-    pub(super) model: &'a SoftModel<'a>,
+    pub(super) model: &'a SoftModel,
+    /// Centre after centre, as many for each.
+    pub(super) directions: &'a [f64],
     pub(super) scratch: &'a mut SoftScratch,
+    /// Where the sums are put.
+    pub(super) sums: &'a mut Vec<f64>,
 }
 
 impl ColumnLoop for Axes<'_> {
-    type Output = Vec<f64>;
+    type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa, const D: usize>(self, isa: I) -> Vec<f64> {
+    fn run<I: Isa, const D: usize>(self, isa: I) {
         let Axes {
             tiles,
             range,
             model,
+            directions,
             scratch,
+            sums,
         } = self;
         let dim = if D == 0 { model.dim } else { D };
-        let axes = model.directions.len() / (model.len() * dim);
+        let axes = directions.len() / (model.len() * dim);
         scratch.begin(model, 1 + axes * (dim + 1));
         for tile in range {
             near::<I, D>(isa, tiles, tile, model, scratch);
             let tile = tiles.tile(tile);
             let share = assign::<I, D>(isa, tile, model, scratch);
-            add_axes::<I, D>(isa, tile, &share, model, scratch);
+            add_axes::<I, D>(isa, tile, &share, (model, directions), scratch);
         }
-        scratch.sums.iter().map(F64x8::sum).collect()
+        sums.clear();
+        push_totals(isa, &scratch.sums, sums);
     }
 }
 
@@ -109,7 +117,7 @@ fn near<I: Isa, const D: usize>(
     isa: I,
     tiles: &Tiles,
     tile: usize,
-    model: &SoftModel<'_>,
+    model: &SoftModel,
     s: &mut SoftScratch,
 ) {
     s.near.clear();
@@ -160,7 +168,7 @@ fn near<I: Isa, const D: usize>(
 fn assign<I: Isa, const D: usize>(
     isa: I,
     tile: &[Column],
-    model: &SoftModel<'_>,
+    model: &SoftModel,
     s: &mut SoftScratch,
 ) -> [I::V; GROUPS] {
     let dim = if D == 0 { model.dim } else { D };
@@ -261,11 +269,11 @@ fn add_axes<I: Isa, const D: usize>(
     isa: I,
     tile: &[Column],
     share: &[I::V; GROUPS],
-    model: &SoftModel<'_>,
+    (model, directions): (&SoftModel, &[f64]),
     s: &mut SoftScratch,
 ) {
     let dim = if D == 0 { model.dim } else { D };
-    let axes = model.directions.len() / (model.len() * dim);
+    let axes = directions.len() / (model.len() * dim);
     let width = 1 + axes * (dim + 1);
     for (terms, &k) in s.terms.iter().zip(&s.near) {
         let (mass_sum, sums) = s.sums[k * width..][..width].split_at_mut(1);
@@ -277,7 +285,7 @@ fn add_axes<I: Isa, const D: usize>(
             mass = isa.add(mass, part[g]);
         }
         add_to(isa, &mut mass_sum[0], mass);
-        let directions = model.directions[k * axes * dim..].chunks_exact(dim);
+        let directions = directions[k * axes * dim..].chunks_exact(dim);
         for (sums, direction) in sums.chunks_exact_mut(dim + 1).zip(directions) {
             let mut along = [isa.splat(0.0); GROUPS];
             for ((column, &y), &v) in tile.iter().zip(centre).zip(direction) {
