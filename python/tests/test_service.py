@@ -398,3 +398,20 @@ def test_sem_g457_lookup_lists_the_operations_of_a_class():
     assert listed["euros"] == ("query", "concurrent", "What is there.")
     assert listed["deposit"] == ("update", "exclusive", "")
     assert list(listed) == ["deposit", "euros", "fail", "take"]
+
+
+def test_sem_g441_what_the_description_says_of_the_operations_of_a_class_holds():
+    with Node() as node:
+        node.add("/till", Till())
+
+        def asked(method, path):
+            asking = http.client.HTTPConnection(node.url.removeprefix("http://"), timeout=60)
+            with contextlib.closing(asking):
+                asking.request(method, path)
+                answer = asking.getresponse()
+                return answer.status, json.loads(answer.read())
+
+        paths = asked("GET", "/openapi.json")[1]["paths"]
+        described = {name: sorted(paths[f"/till/-/{name}"]) for name in ("euros", "deposit")}
+        assert described == {"euros": ["get", "post"], "deposit": ["post"]}
+        assert [asked(method, "/till/-/euros") for method in ("GET", "POST")] == [(200, 0.0)] * 2
