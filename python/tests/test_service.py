@@ -209,8 +209,9 @@ def test_what_is_no_service_is_refused():
         Node(listen="here")
     with pytest.raises(TypeError, match="no operation"):
         service(type("Empty", (), {}))
-    with pytest.raises(TypeError, match="get"):
-        service(type("Taken", (), {"get": query(lambda self: 1)}))
+    for name, why in [("get", "every"), ("patch_json", "every"), ("_own", "no underscore")]:
+        with pytest.raises(TypeError, match=f"Taken.{name}: .*{why}"):
+            service(type("Taken", (), {name: query(lambda self: 1)}))
     with pytest.raises(ValueError, match="no fault"):
         Fault("Oops", "there is no such code")
 
