@@ -8,7 +8,8 @@ from typing import Any
 
 __all__ = ["UNIFORM", "arguments", "operations"]
 
-UNIFORM = ("get", "lookup", "replace", "patch", "save", "drop", "subscribe", "unsubscribe")
+_STATE = ("get", "replace", "patch", "patch_json")
+UNIFORM = (*_STATE, "lookup", "save", "drop", "subscribe", "unsubscribe")
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -22,8 +23,13 @@ def operations(kind: type) -> dict[str, tuple[str, bool]]:
     if not found:
         raise TypeError(f"{kind.__name__} has no operation: mark methods with @query or @update")
     for name in found:
-        if name in UNIFORM or name.startswith("_"):
+        if name in UNIFORM:
             raise TypeError(f"{kind.__name__}.{name}: every service has an operation of that name")
+        if name.startswith("_"):
+            raise TypeError(
+                f"{kind.__name__}.{name}: others call an operation by its name, which begins with "
+                "no underscore"
+            )
     return found
 
 

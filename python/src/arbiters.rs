@@ -41,6 +41,15 @@ impl Arbiter {
         Arbiter(Mutex::new(Some(BuiltPlan { plan, functions })))
     }
 
+    /// Gives up the plan, which may be the last to have a port.
+    fn release(&self) {
+        let built = self.0.lock().take();
+        // Outside the lock: what is freed runs code of Python.
+        if let Some(built) = built {
+            drop(Outside::new(built));
+        }
+    }
+
     fn take(&self) -> PyResult<Plan> {
         Ok(self.take_if(|_| Ok(()))?.plan)
     }
@@ -178,9 +187,13 @@ impl Arbiter {
     }
 
     fn __clear__(&self) {
-        let built = self.0.lock().take();
-        // Outside the lock: what is freed runs code of Python.
-        drop(built);
+        self.release();
+    }
+}
+
+impl Drop for Arbiter {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

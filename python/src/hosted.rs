@@ -17,7 +17,6 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
-use std::mem;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -172,8 +171,8 @@ fn elsewhere() -> Fault {
 #[pyclass(frozen, module = "motet._motet")]
 pub(crate) struct Node {
     running: Mutex<Option<Running>>,
-    /// What it serves. The services themselves keep none of it.
-    objects: Mutex<Vec<Handler>>,
+    /// What it serves, while it is to serve. The services themselves keep none of it.
+    objects: Mutex<Option<Vec<Handler>>>,
     /// Whether it has ended well, from its end on.
     ended: Port<bool>,
     /// Where it answers.
@@ -218,7 +217,7 @@ impl Node {
         }));
         Ok(Node {
             running,
-            objects: Mutex::default(),
+            objects: Mutex::new(Some(Vec::new())),
             ended: Port::new(),
             url,
             maker: Maker::new(),
@@ -242,6 +241,10 @@ impl Node {
             .as_ref()
             .map(|running| running.node.clone());
         let node = node.ok_or_else(|| MotetError::new_err("the node has been closed"))?;
+        if self.objects.lock().is_none() {
+            let reason = "the node has been freed, and what had it came back: make another";
+            return Err(MotetError::new_err(reason));
+        }
         let state = body(state)?;
         let operations = operations.iter().map(|(name, about, changes)| {
             let operation = kept(name, about, *changes);
@@ -257,7 +260,9 @@ impl Node {
         });
         let created: Result<Value, Fault> = blocked(py, None, created.as_mut())?;
         created.map_err(|fault| MotetError::new_err(fault.to_string()))?;
-        self.objects.lock().push(object);
+        if let Some(objects) = &mut *self.objects.lock() {
+            objects.push(object);
+        }
         Ok(())
     }
 
@@ -268,7 +273,7 @@ impl Node {
         let Some(objects) = self.objects.try_lock() else {
             return Ok(());
         };
-        for object in &*objects {
+        for object in objects.iter().flatten() {
             if Arc::strong_count(object) == 1 {
                 visit.call(&**object)?;
             }
@@ -282,7 +287,8 @@ impl Node {
     }
 
     /// Begins no call any more: nobody has the node. The collector asks for this before it empties
-    /// anything, and may empty what is served before it comes to the node.
+    /// anything, and may empty what is served before it comes to the node. It asks once only, also
+    /// where a destructor of Python gives the node to somebody again.
     fn forget(&self) {
         self.release();
     }
@@ -313,9 +319,9 @@ impl Node {
 }
 
 impl Node {
-    /// Keeps nothing of what it serves any more.
+    /// Keeps nothing of what it serves any more, and takes nothing that it would serve.
     fn release(&self) {
-        let objects = mem::take(&mut *self.objects.lock());
+        let objects = self.objects.lock().take();
         // Outside the lock: what is freed runs code of Python.
         drop(objects);
     }

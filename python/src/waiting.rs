@@ -100,7 +100,12 @@ impl PendingObject {
     #[pyo3(signature = (seconds=None))]
     fn block(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Py<PyAny>> {
         let mut future = self.take_future()?;
-        blocked(py, seconds, future.as_mut())?
+        let given = blocked(py, seconds, future.as_mut());
+        if given.is_err() {
+            // To give up takes the lock of a port, under which a guard may want the interpreter.
+            py.detach(|| drop(future));
+        }
+        given?
     }
 }
 

@@ -117,3 +117,30 @@ def test_sem_g518_what_an_operator_of_buffers_raises_is_raised_on_all_who_would_
     )
     assert everywhere == ([True, True],) * 3 and parts == (True,) * 3
     assert at_root[0] and scanned[1:] == (True, True) and before[2]
+
+
+def test_sem_g518_whatever_an_operator_raises_is_raised_on_all_who_would_use_its_result():
+    class Speechless(Exception):
+        def __str__(self):
+            raise ValueError("no words")
+
+    def main(_):
+        comm = MPI.COMM_WORLD
+
+        def raised(error):
+            def fails(a, b, _=None):
+                raise error
+
+            operator = MPI.Op.Create(fails)
+            try:
+                comm.Allreduce(numpy.ones(3), numpy.zeros(3), operator)
+            except BaseException as caught:
+                return type(caught).__name__
+            finally:
+                operator.Free()
+
+        return [raised(error) for error in (Speechless(), SystemExit(3), KeyboardInterrupt())]
+
+    for found in World.threads(3).run(main):
+        assert found[0] in ("Speechless", "MotetError")
+        assert found[1:] == ["SystemExit", "KeyboardInterrupt"]

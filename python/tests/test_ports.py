@@ -75,6 +75,38 @@ def test_ctrl_c_ends_a_blocking_wait(tmp_path):
     assert run.returncode != 0 and "KeyboardInterrupt" in said
 
 
+GIVES_UP = """
+import threading
+from motet.ports import Dispatcher, Port, receive
+
+port = Port()
+
+def wants(item):
+    # The port is locked, and the interpreter free.
+    threading.Event().wait(2)
+    return False
+
+with Dispatcher() as dispatcher:
+    active = receive(port, print, when=wants).activate(dispatcher.queue())
+    poster = threading.Timer(0.5, port.post, ["item"])
+    poster.start()
+    try:
+        came = port.get_blocking(timeout=1)
+    except TimeoutError:
+        poster.join()
+        came = port.test()
+    active.cleanup()
+print(came)
+"""
+
+
+def test_sem_g451_a_wait_that_is_over_does_not_keep_a_guard_from_the_interpreter():
+    # The process would hang.
+    line = [sys.executable, "-c", GIVES_UP]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=300)
+    assert (run.returncode, run.stdout) == (0, "item\n"), run.stderr
+
+
 def test_sem_g452_ports_are_awaited_on_asyncio():
     async def main():
         port, got = Port(), []

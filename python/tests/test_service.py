@@ -209,8 +209,9 @@ def test_what_is_no_service_is_refused():
         Node(listen="here")
     with pytest.raises(TypeError, match="no operation"):
         service(type("Empty", (), {}))
-    with pytest.raises(TypeError, match="get"):
-        service(type("Taken", (), {"get": query(lambda self: 1)}))
+    for name, why in [("get", "every"), ("patch_json", "every"), ("_own", "no underscore")]:
+        with pytest.raises(TypeError, match=f"Taken.{name}: .*{why}"):
+            service(type("Taken", (), {name: query(lambda self: 1)}))
     with pytest.raises(ValueError, match="no fault"):
         Fault("Oops", "there is no such code")
 
@@ -398,3 +399,20 @@ def test_sem_g457_lookup_lists_the_operations_of_a_class():
     assert listed["euros"] == ("query", "concurrent", "What is there.")
     assert listed["deposit"] == ("update", "exclusive", "")
     assert list(listed) == ["deposit", "euros", "fail", "take"]
+
+
+def test_sem_g441_what_the_description_says_of_the_operations_of_a_class_holds():
+    with Node() as node:
+        node.add("/till", Till())
+
+        def asked(method, path):
+            asking = http.client.HTTPConnection(node.url.removeprefix("http://"), timeout=60)
+            with contextlib.closing(asking):
+                asking.request(method, path)
+                answer = asking.getresponse()
+                return answer.status, json.loads(answer.read())
+
+        paths = asked("GET", "/openapi.json")[1]["paths"]
+        described = {name: sorted(paths[f"/till/-/{name}"]) for name in ("euros", "deposit")}
+        assert described == {"euros": ["get", "post"], "deposit": ["post"]}
+        assert [asked(method, "/till/-/euros") for method in ("GET", "POST")] == [(200, 0.0)] * 2

@@ -12,6 +12,7 @@ import weakref
 
 import pytest
 
+from motet import MotetError
 from motet.comm import World
 from motet.ports import Port
 from motet.service import Fault, Node, connect, query, service, update
@@ -170,3 +171,26 @@ def test_sem_g517_a_node_that_was_closed_keeps_nothing_of_what_it_has_served():
     del kept
     gc.collect()
     assert gone() is None
+
+
+def test_sem_g517_a_node_that_comes_back_from_the_collector_takes_nothing_to_serve():
+    back = []
+
+    class Returns(Kept):
+        def __del__(self):
+            back.append(self)
+
+    kept = Returns()
+    kept.node = Node()
+    kept.node.add("/kept", kept)
+    peer = connect(kept.node.url)["/kept"]
+    assert peer.item(1).blocking(60) == 1
+    del kept
+    gc.collect()
+    (kept,) = back
+    with pytest.raises(Fault):
+        peer.item(2).blocking(60)
+    # The collector would not ask the node once more to begin no call.
+    with pytest.raises(MotetError, match="freed.*make another"):
+        kept.node.add("/again", kept)
+    kept.node.close()

@@ -304,6 +304,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
                 // The last node may be one that was looked for.
                 Ok(true) => {
                     self.ended = true;
+                    self.look_at_limit();
                     break;
                 }
                 Err(stop) => self.rank.stop = Some(stop),

@@ -20,7 +20,7 @@ class Combining:
 
     def __init__(self, combine: Callable[[bytes, bytes], bytes]) -> None:
         self._combine = combine
-        self._raised: Exception | None = None
+        self._raised: BaseException | None = None
 
     def sent(self, data: Any) -> bytes:
         """Give what is sent for the bytes of this rank."""
@@ -32,14 +32,19 @@ class Combining:
                 return data
         try:
             return _WELL + self._combine(a[1:], b[1:])
-        except Exception as error:
+        except BaseException as error:
+            # Also an exit or Ctrl-C: else the others would go on with what is no result.
             self._raised = error
             return _FAILED + _written(error)
 
     def result(self, data: bytes | None) -> bytes | None:
         """Give the bytes that have come, if some have."""
         if self._raised is not None:
-            raise self._raised
+            try:
+                raise self._raised
+            finally:
+                # Its traceback keeps this, which is to keep nothing in turn.
+                self._raised = None
         if data is None:
             return None
         if data.startswith(_FAILED):
@@ -47,11 +52,17 @@ class Combining:
         return data[1:]
 
 
-def _written(error: Exception) -> bytes:
+def _written(error: BaseException) -> bytes:
     """Give the bytes of an error; of one that does not come back from them, those of its words."""
     try:
         data = pickle.dumps(error)
-        pickle.loads(data)
+        if isinstance(pickle.loads(data), BaseException):
+            return data
     except Exception:
-        return pickle.dumps(MotetError(f"{type(error).__name__}: {error}"))
-    return data
+        # It is told by its words.
+        pass
+    try:
+        words = str(error)
+    except Exception:
+        words = "it cannot be written"
+    return pickle.dumps(MotetError(f"{type(error).__name__}: {words}"))

@@ -51,6 +51,21 @@ fn sem_g201_a_tree_of_as_many_nodes_as_the_limit_is_searched_whole() {
 }
 
 #[test]
+fn sem_g201_a_replicable_search_of_one_node_more_than_the_limit_says_so_on_any_ranks() {
+    let (tree, size) = TREE;
+    // No node is as deep as the last.
+    for split in [1, 2, 3, 4] {
+        let search = up_to(size - 1, Order::Replicable { window: 8, split });
+        for ranks in RANKS {
+            let stopped = on(ranks, async |comm| {
+                Ok(search.maximise(&comm, &tree).await?.stopped)
+            });
+            assert_eq!(stopped, Some(Limit::Nodes), "{split} on {ranks}");
+        }
+    }
+}
+
+#[test]
 fn sem_g206_a_dispatcher_searches_a_tree_of_as_many_nodes_as_the_limit_whole() {
     let (tree, size) = TREE;
     for workers in RANKS {

@@ -181,12 +181,15 @@ impl AnyClient {
         self.0.state_schema()
     }
 
-    /// The operations of its contract that clients may call. No schema is written.
+    /// The operations of its contract that clients may call, and those that the service has said
+    /// [besides](crate::Cx::lists). No schema is written.
     pub fn operations(&self) -> impl Iterator<Item = &'static Operation> {
-        self.0.operations().iter().filter(|own| own.called)
+        let further = self.0.common().further.get().into_iter().flatten();
+        let own = self.0.operations().iter().filter(|own| own.called);
+        own.chain(further.copied())
     }
 
-    /// The operation of its contract that has this name, if clients may call it.
+    /// The operation of these that has this name.
     #[must_use]
     pub fn operation(&self, name: &str) -> Option<&'static Operation> {
         self.operations().find(|own| own.name == name)

@@ -127,7 +127,7 @@ impl Cx {
         self.save.load(Ordering::Relaxed)
     }
 
-    /// Has Lookup list these operations, too, for a contract that
+    /// Has Lookup and [`AnyClient::operations`] list these operations, too, for a contract that
     /// [does not list all](Contract::IS_OPEN). What was said first stays.
     pub fn lists(&self, operations: Vec<&'static Operation>) {
         let _ = self.common.further.set(operations);

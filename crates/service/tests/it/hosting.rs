@@ -179,6 +179,10 @@ fn dss_004_lookup_tells_operations_that_the_service_has_said() {
             (told[3].verb, told[3].about.as_str()),
             (PAINT.verb, PAINT.about)
         );
+        let any = node.find(annex.path()).unwrap();
+        let names: Vec<&str> = any.operations().map(|own| own.name).collect();
+        assert_eq!(names, ["passed", "pass", "leave", "paint"]);
+        assert!(any.operation("paint").is_some() && any.operation("serve").is_none());
     });
 }
 
