@@ -219,7 +219,11 @@ impl Common {
                 };
                 let short_enough = || match self.queue.is_own_worker() {
                     true => self.lengths.is_short(operation, has_deadline),
-                    false => options.at_once && !has_deadline && self.lengths.is_brief(operation),
+                    false => {
+                        // Who has threads of its own may block.
+                        let may = options.at_once && !has_deadline && self.threads.is_none();
+                        may && self.lengths.is_brief(operation)
+                    }
                 };
                 group && !operation.is_async && short_enough()
             }

@@ -132,6 +132,16 @@ fn sem_g560_a_handler_that_has_blocked_is_never_carried_out_there_again() {
     assert!(other.is_some(), "others are");
 }
 
+#[test]
+fn sem_g560_a_service_with_threads_of_its_own_runs_nowhere_else() {
+    let briefs = Briefs::open();
+    let apart = Create::<OneBrief>::of().at("/apart").threads(1);
+    wait_blocking(briefs.node.create(apart)).unwrap().unwrap();
+    let client = briefs.node.find("/apart").unwrap();
+    assert_eq!(here(&client, "handle", &json!(0)), None);
+    assert_eq!(here(&client, "look", &Value::Null), None);
+}
+
 /// Panics when it is dropped: when its call has ended.
 struct Breaks;
 
