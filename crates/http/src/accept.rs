@@ -3,9 +3,12 @@
 use crate::Limits;
 use crate::connection::serve;
 use crate::site::ServerShared;
-use std::future::Future;
+use motet_sync::Mutex;
+use std::future::{Future, poll_fn};
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,6 +18,33 @@ use tokio::time::{sleep, timeout};
 /// How long a connection for which there is no room may take to ask, and in all.
 const TO_ASK: Duration = Duration::from_secs(1);
 const AWAY: Duration = Duration::from_secs(3);
+
+/// Where connections come, until it is closed. Another thread may do that while this one is in a
+/// handler that blocks.
+pub(crate) struct OpenListener(Mutex<Option<TcpListener>>);
+
+impl OpenListener {
+    /// Of the runtime in which this is called.
+    pub(crate) fn new(listener: std::net::TcpListener) -> io::Result<Self> {
+        let listener = TcpListener::from_std(listener)?;
+        Ok(OpenListener(Mutex::new(Some(listener))))
+    }
+
+    /// Whoever comes from now on is refused.
+    pub(crate) fn close(&self) {
+        let listener = self.0.lock().take();
+        drop(listener);
+    }
+
+    /// The next connection; there is none after the end.
+    async fn accept(&self) -> io::Result<TcpStream> {
+        poll_fn(|cx| match &*self.0.lock() {
+            Some(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| stream),
+            None => Poll::Pending,
+        })
+        .await
+    }
+}
 
 /// The room for connections, of all threads of a server together.
 pub(crate) struct ConnectionRoom {
@@ -36,7 +66,7 @@ impl ConnectionRoom {
     /// Takes connections, each of which has a task on this thread, until `end`.
     pub(crate) async fn accept(
         &self,
-        listener: &TcpListener,
+        listener: &OpenListener,
         site: &Arc<ServerShared>,
         end: impl Future,
     ) {
@@ -48,7 +78,7 @@ impl ConnectionRoom {
                 _ = &mut end => break,
             };
             match accepted {
-                Ok((stream, _)) => self.take(stream, Arc::clone(site)),
+                Ok(stream) => self.take(stream, Arc::clone(site)),
                 // No descriptor is free: those who are here must end before.
                 Err(_) => sleep(Duration::from_millis(20)).await,
             }

@@ -2,11 +2,12 @@
 //! in the process.
 //!
 //! - Depends on: `motet-service` (nodes), `motet-ports`, `motet-sync`; `hyper`, `tokio` (one thread
-//!   each for the server and for a peer's connections).
+//!   for a peer's connections; one for the server, and a second for when that is blocked).
 //! - Used by: the program `motet`, the Python package, the experiments.
 //!
 //! ```text
-//!   connection ─► Host, Origin ─► limits ─► path ─► AnyClient ─► ports of the service
+//!   connection ─► Host, Origin ─► limits ─► path ─► AnyClient ─► ports of the service, or,
+//!                                                                if it is brief, its handler
 //! ```
 //!
 //! | URL | does |
@@ -67,8 +68,9 @@
 //! # }).unwrap().unwrap();
 //! ```
 //!
-//! Read next: `server.rs` (its threads), `connection.rs`, `answer.rs` (who may ask, and what),
-//! `resource.rs` (a service), `peer.rs` (the other side).
+//! Read next: `server.rs` (its threads), `accept.rs`, `connection.rs`, `answer.rs` (who may ask, and
+//! what), `resource.rs` (a service), `standby.rs` (a handler that blocks), `peer.rs` (the other
+//! side).
 #![forbid(unsafe_code)]
 
 mod accept;

@@ -1,6 +1,6 @@
 //! The server: a thread with the accept loop and a task for each connection, and its standby.
 
-use crate::accept::ConnectionRoom;
+use crate::accept::{ConnectionRoom, OpenListener};
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
 use crate::site::{InFlight, ServerShared};
@@ -13,17 +13,16 @@ use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::{oneshot, watch};
 
 /// A node that is reachable by HTTP. It ends with this.
 ///
-/// The server has one thread, on which it reads and writes; services run on the node's own. It
-/// carries out operations itself whose handlers are brief. Should one of them block, another thread
-/// takes new connections; those that are there wait.
+/// The server has one thread, on which it reads and writes. There it also carries out operations
+/// whose handlers are brief; the others run on the node's threads. Should a brief one block, a
+/// second thread takes new connections; those that are there wait.
 #[must_use = "the server stops when this is dropped"]
 pub struct Server {
     address: SocketAddr,
@@ -38,6 +37,8 @@ pub struct Server {
 /// The thread that answers.
 struct OwnThread {
     thread: JoinHandle<()>,
+    /// There until it has ended.
+    listener: Weak<OpenListener>,
     /// Over when it has ended.
     end: oneshot::Receiver<Infallible>,
 }
@@ -125,7 +126,7 @@ impl Server {
 
     /// Takes no more requests, ends the event streams, and waits for what runs, as long as the
     /// limits say. A handler that blocks the server's thread longer than that keeps it, and nobody
-    /// waits for it.
+    /// waits for it. In a handler that runs on that thread this waits for nothing.
     pub fn stop(self) {
         drop(self);
     }
@@ -133,13 +134,25 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        let begun = Instant::now();
         self.stop.send_replace(true);
+        let own = self.own.take();
+        // A handler may block the thread whose it is.
+        if let Some(listener) = own.as_ref().and_then(|own| own.listener.upgrade()) {
+            listener.close();
+        }
+        let mut threads = own.iter().map(|own| &own.thread).chain(&self.standby);
+        let here = thread::current().id();
+        if threads.any(|one| one.thread().id() == here) {
+            // They wait for a connection that waits for this.
+            return;
+        }
         // Their panics were told on standard error.
         if let Some(standby) = self.standby.take() {
             drop(standby.join());
         }
-        if let Some(mut own) = self.own.take()
-            && own.has_ended(self.stop_time, &self.calls)
+        if let Some(mut own) = own
+            && own.has_ended(begun, self.stop_time, &self.calls)
         {
             drop(own.thread.join());
         }
@@ -147,17 +160,15 @@ impl Drop for Server {
 }
 
 impl OwnThread {
-    /// Waits until it ends. It does not, for as long as a handler keeps it; that may be the one
-    /// which waits here.
-    fn has_ended(&mut self, stop_time: Duration, calls: &OwnCalls) -> bool {
-        if self.thread.thread().id() == thread::current().id() {
-            return false;
-        }
-        let begun = Instant::now();
+    /// Waits until it ends. It does not, for as long as a handler keeps it.
+    fn has_ended(&mut self, begun: Instant, stop_time: Duration, calls: &OwnCalls) -> bool {
+        let mut before = None;
         while block_on_for(&mut self.end, LOOK).is_none() {
-            if begun.elapsed() > stop_time && calls.is_in_call() {
+            let call = calls.now();
+            if begun.elapsed() > stop_time && call.is_some() && call == before {
                 return false;
             }
+            before = call;
         }
         true
     }
@@ -172,24 +183,27 @@ fn start_own(
     let runtime = runtime(&site)?;
     let listener = {
         let _entered = runtime.enter();
-        tokio::net::TcpListener::from_std(listener)?
+        Arc::new(OpenListener::new(listener)?)
     };
+    let there = Arc::downgrade(&listener);
     let (ended, end) = oneshot::channel();
     let body = move || {
         runtime.block_on(async {
             let wakes = Arc::clone(&site.wakes);
             tokio::spawn(async move { wakes.run().await });
-            let mut stop = site.stop.clone();
-            room.accept(&listener, &site, stop.wait_for(|stop| *stop))
-                .await;
-            drop(listener);
+            room.accept(&listener, &site, site.stopped()).await;
+            listener.close();
             room.is_empty(site.limits.stop_time).await;
         });
         drop(runtime);
         drop(ended);
     };
     let thread = spawn_named("motet-http", body)?;
-    Ok(OwnThread { thread, end })
+    Ok(OwnThread {
+        thread,
+        listener: there,
+        end,
+    })
 }
 
 /// What a thread needs to take connections while the server's own is in a handler that blocks.
@@ -209,17 +223,15 @@ impl StandbyThread {
     async fn run(self) {
         let wakes = Arc::clone(&self.site.wakes);
         tokio::spawn(async move { wakes.run().await });
-        let mut stop = self.site.stop.clone();
-        let mut stopped = pin!(stop.wait_for(|stop| *stop));
         loop {
             let call = tokio::select! {
                 call = self.calls.blocked() => call,
-                _ = &mut stopped => break,
+                () = self.site.stopped() => break,
             };
             let end = async {
                 tokio::select! {
                     () = self.calls.has_ended(call) => {}
-                    _ = &mut stopped => {}
+                    () = self.site.stopped() => {}
                 }
             };
             // Here only meanwhile: else each connection would wake this thread, too.
@@ -233,8 +245,8 @@ impl StandbyThread {
         self.room.is_empty(self.site.limits.stop_time).await;
     }
 
-    fn listener(&self) -> io::Result<tokio::net::TcpListener> {
-        tokio::net::TcpListener::from_std(self.listener.try_clone()?)
+    fn listener(&self) -> io::Result<OpenListener> {
+        OpenListener::new(self.listener.try_clone()?)
     }
 }
 

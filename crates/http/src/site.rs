@@ -38,6 +38,13 @@ impl ServerShared {
         }
     }
 
+    /// Waits until the server stops.
+    pub(crate) async fn stopped(&self) {
+        let mut stop = self.stop.clone();
+        // Its sender is there until then.
+        drop(stop.wait_for(|stop| *stop).await);
+    }
+
     /// Calls an operation, which this thread may carry out itself if it is brief.
     pub(crate) async fn call(
         &self,

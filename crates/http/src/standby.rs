@@ -38,8 +38,8 @@ impl OwnCalls {
     /// Does what may carry out an operation on this thread.
     pub(crate) fn run<R>(&self, call: impl FnOnce() -> R) -> R {
         let count = self.count.load(Ordering::Relaxed);
-        // Sequentially consistent, as all below: either this sees that nobody looks, or the
-        // standby, which then looks once more, sees the call.
+        // Sequentially consistent, as what the standby does: either this sees that nobody looks, or
+        // the standby, which then looks once more, sees the call.
         self.count.store(count + 1, Ordering::SeqCst);
         let _ends = OwnCall(self);
         if !self.is_watched.load(Ordering::SeqCst) {
@@ -55,7 +55,8 @@ impl OwnCalls {
         loop {
             if idle == IDLE {
                 self.is_watched.store(false, Ordering::SeqCst);
-                if self.count.load(Ordering::SeqCst) == before {
+                // A call that had begun by then tells nobody.
+                if self.count.load(Ordering::SeqCst) == before && !is_call(before) {
                     self.watch.notified().await;
                 }
                 self.is_watched.store(true, Ordering::SeqCst);
@@ -79,9 +80,10 @@ impl OwnCalls {
         }
     }
 
-    /// Whether the server's own thread is in a call.
-    pub(crate) fn is_in_call(&self) -> bool {
-        is_call(self.count.load(Ordering::SeqCst))
+    /// The number of the call in which the server's own thread is.
+    pub(crate) fn now(&self) -> Option<u64> {
+        let count = self.count.load(Ordering::SeqCst);
+        is_call(count).then_some(count)
     }
 }
 
@@ -93,5 +95,48 @@ impl Drop for OwnCall<'_> {
     fn drop(&mut self) {
         let count = self.0.count.load(Ordering::Relaxed);
         self.0.count.store(count + 1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use tokio::time::timeout;
+
+    /// Only what never comes takes as long.
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn looks<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let looked = runtime.block_on(async { timeout(LONG, future).await });
+        looked.expect("the standby is told")
+    }
+
+    #[test]
+    fn a_call_that_has_begun_before_the_standby_looks_is_seen() {
+        let calls = OwnCalls::default();
+        let first = calls.run(|| looks(calls.blocked()));
+        looks(calls.has_ended(first));
+        // It is told nothing more: the standby was looking when this began.
+        let second = calls.run(|| {
+            assert!(calls.is_watched.load(Ordering::SeqCst));
+            looks(calls.blocked())
+        });
+        assert_ne!(first, second);
+        looks(calls.has_ended(second));
+        assert_eq!(calls.now(), None);
+    }
+
+    #[test]
+    fn a_call_that_panics_has_ended() {
+        let calls = OwnCalls::default();
+        let call = || calls.run(|| assert_eq!(calls.now(), None, "it is one"));
+        assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
+        assert_eq!(calls.now(), None);
+        assert_eq!(calls.run(|| calls.now()), Some(3));
     }
 }

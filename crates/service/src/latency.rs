@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct OperationLatency {
     /// The operation; `get`, `replace` and `patch` too. Empty: all of them.
     pub operation: String,
-    /// Calls. Of those that were carried out where they were called one in 16 is measured, and
+    /// Calls. Of those that workers carry out where they are called one in 16 is measured, and
     /// counts for 16.
     pub count: u64,
     /// Microseconds of all of them.

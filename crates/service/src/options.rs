@@ -7,7 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain` and `at_once`.
+/// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain` and
+/// `at_once`.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -32,7 +33,7 @@ pub struct Options {
     pub chain: Option<Arc<str>>,
     /// Whether the calling thread may carry out the operation itself, though it is no worker of the
     /// node, if the handler is brief. For threads that call for many others, and have another that
-    /// goes on should a handler block. Waits that would block are refused meanwhile, as in a task.
+    /// goes on should a handler block. It runs as a task: waits that would block are refused.
     pub at_once: bool,
     /// Whether the service calls itself, by its job: its rules are for others.
     pub(crate) is_own: bool,

@@ -1,9 +1,10 @@
 //! The queue without a dispatcher.
 
 use crate::support::{Bell, go, here, note, with_queue};
-use motet_dispatch::{Enqueue, Inline, Task, spawn, spawn_here};
+use motet_dispatch::{Enqueue, Inline, Task, as_task, inside_task, spawn, spawn_here};
 use motet_sync::thread;
 use motet_testkit::{Drops, Log, Overlap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn sem_g44_tasks_run_before_enqueue_returns_on_the_same_thread() {
@@ -41,6 +42,25 @@ fn sem_g44_a_long_chain_does_not_grow_the_stack() {
         }
     }
     chain(Inline::new("here"), 200_000);
+}
+
+#[test]
+fn sem_g44_what_is_done_as_a_task_has_what_it_queues_run_after_it_also_when_it_panics() {
+    let (inline, log) = (Inline::new("here"), Log::new());
+    let work = |panics: bool| {
+        as_task(|| {
+            note(&inline, &log, "queued");
+            as_task(|| note(&inline, &log, "queued within"));
+            log.push("done");
+            assert!(!panics, "as it should");
+        });
+    };
+    let all = ["done", "queued", "queued within"];
+    work(false);
+    assert_eq!(log.take(), all);
+    assert!(catch_unwind(AssertUnwindSafe(|| work(true))).is_err());
+    assert_eq!(log.take(), all);
+    assert!(!inside_task());
 }
 
 #[test]

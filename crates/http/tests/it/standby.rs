@@ -2,16 +2,15 @@
 
 use crate::till::{Answer, Shop};
 use motet_dispatch::Dispatcher;
-use motet_ports::wait_blocking;
+use motet_ports::{Port, wait_blocking};
 use motet_service::{Create, Service, State, contract, data};
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use motet_sync::{Mutex, thread};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::LazyLock;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
 
 #[data]
 #[derive(Default)]
@@ -24,6 +23,9 @@ trait Gate {
     /// Answers whether it is carried out by the server's own thread.
     #[update]
     fn pass(&mut self) -> bool;
+    /// Waits until the test goes on.
+    #[query]
+    async fn stay(&self) -> bool;
 }
 
 #[derive(Service)]
@@ -33,36 +35,50 @@ struct OneGate {
     passed: State<Passed>,
 }
 
-/// Whether the next call that the server's thread carries out blocks there.
-static HOLDS: AtomicBool = AtomicBool::new(false);
+/// What the next call does that the server's thread carries out, and whether there is any.
+static THERE: LazyLock<Mutex<Option<Action>>> = LazyLock::new(Mutex::default);
+static IS_THERE: AtomicBool = AtomicBool::new(false);
 /// The calls that have been carried out.
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
-/// Tells that it does, and until when.
-static HELD: LazyLock<Mutex<Option<Held>>> = LazyLock::new(Mutex::default);
+/// Who stays: that he does, and until when.
+static STAYS: LazyLock<Port<()>> = LazyLock::new(Port::new);
+static GOES: LazyLock<Port<()>> = LazyLock::new(Port::new);
 /// One test at a time.
 static ALONE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
 
-type Held = (Sender<()>, Receiver<()>);
+type Action = Box<dyn FnOnce() + Send>;
 
 impl Gate for OneGate {
     fn pass(&mut self) -> bool {
         self.passed.count += 1;
         let own = thread::current().name() == Some("motet-http");
-        if own && HOLDS.load(Ordering::Relaxed) && HOLDS.swap(false, Ordering::Relaxed) {
-            let held = HELD.lock().take();
-            let (begins, ends) = held.expect("somebody waits for it");
-            begins.send(()).unwrap();
-            ends.recv().unwrap();
+        if own && IS_THERE.load(Ordering::Relaxed) && IS_THERE.swap(false, Ordering::Relaxed) {
+            let action = THERE.lock().take();
+            action.expect("there is one")();
         }
         HANDLED.fetch_add(1, Ordering::Relaxed);
         own
+    }
+
+    async fn stay(&self) -> bool {
+        STAYS.post(()).unwrap();
+        GOES.recv().await;
+        true
     }
 }
 
 const CLIENTS: usize = 8;
 
+/// Who has held the server's thread for as long is not carried out there again.
+const BLOCKS: Duration = Duration::from_millis(60);
+
+/// Only what never comes takes as long.
+const LONG: Duration = Duration::from_secs(60);
+
 struct GatedShop {
     shop: Shop,
+    /// The path of the gate.
+    gate: String,
     clients: Vec<BufReader<TcpStream>>,
 }
 
@@ -73,17 +89,23 @@ impl GatedShop {
             |builder| builder.register::<OneGate>(),
             |config| config.limits.stop_time = stop_time,
         );
-        let gate = shop.node.create(Create::<OneGate>::of().at("/gate"));
-        wait_blocking(gate).unwrap().unwrap();
         let clients = (0..CLIENTS).map(|_| BufReader::new(shop.connect()));
         let clients = clients.collect();
-        GatedShop { shop, clients }
+        let gate = String::new();
+        GatedShop {
+            shop,
+            gate,
+            clients,
+        }
     }
 
     /// All clients ask at the same time.
     fn ask(&mut self) {
-        let ask = "POST /gate/-/pass HTTP/1.1\r\nhost: localhost\r\n\
-                   content-type: application/json\r\ncontent-length: 4\r\n\r\nnull";
+        let ask = format!(
+            "POST {}/-/pass HTTP/1.1\r\nhost: localhost\r\n\
+             content-type: application/json\r\ncontent-length: 4\r\n\r\nnull",
+            self.gate
+        );
         for client in &mut self.clients {
             client.get_mut().write_all(ask.as_bytes()).unwrap();
         }
@@ -94,23 +116,55 @@ impl GatedShop {
         self.clients.iter_mut().filter_map(answer).count()
     }
 
-    /// Asks until a call blocks the server's own thread; what ends it.
-    fn block(&mut self) -> Sender<()> {
+    /// As [`GatedShop::answers`], until the server has ended: it owes no answer then.
+    fn last_answers(&mut self) -> usize {
+        let mut last = Vec::new();
+        for client in &mut self.clients {
+            let mut all = Vec::new();
+            // A connection that is reset has told what it told.
+            drop(client.read_to_end(&mut all));
+            last.push(all);
+        }
+        last.iter().filter(|all| all.ends_with(b"true")).count()
+    }
+
+    /// Asks until the server's own thread does this, and tells so.
+    fn have_done(&mut self, action: impl FnOnce(Sender<()>) + Send + 'static) {
         let (begins, begun) = channel();
-        let (end, ends) = channel();
-        *HELD.lock() = Some((begins, ends));
-        HOLDS.store(true, Ordering::Relaxed);
-        for _ in 0..100_000 {
-            let all = HANDLED.load(Ordering::Relaxed) + CLIENTS;
+        *THERE.lock() = Some(Box::new(move || action(begins)));
+        IS_THERE.store(true, Ordering::Relaxed);
+        for round in 0..50_000 {
+            // One whose handler was interrupted for long enough is never carried out there.
+            if round % 500 == 0 {
+                self.gate = format!("/gate{round}");
+                let gate = Create::<OneGate>::of().at(&self.gate);
+                wait_blocking(self.shop.node.create(gate)).unwrap().unwrap();
+            }
+            let (all, asked) = (HANDLED.load(Ordering::Relaxed) + CLIENTS, Instant::now());
             self.ask();
             while HANDLED.load(Ordering::Relaxed) < all {
+                assert!(asked.elapsed() < LONG, "nobody goes on");
                 if begun.recv_timeout(Duration::from_micros(100)).is_ok() {
-                    return end;
+                    return;
                 }
+            }
+            // One that holds nobody may have told so with the last of them.
+            if begun.try_recv().is_ok() {
+                return;
             }
             self.answers();
         }
         panic!("brief operations are carried out by the server's own thread");
+    }
+
+    /// Asks until a call blocks the server's own thread; what ends it.
+    fn block(&mut self) -> Sender<()> {
+        let (end, ends) = channel();
+        self.have_done(move |begins| {
+            begins.send(()).unwrap();
+            ends.recv().unwrap();
+        });
+        end
     }
 }
 
@@ -128,6 +182,16 @@ fn answer(client: &mut BufReader<TcpStream>) -> Option<()> {
     (body == b"true").then_some(())
 }
 
+/// Waits until nobody listens there.
+fn until_refused(at: SocketAddr) {
+    let begun = Instant::now();
+    let connect = || TcpStream::connect_timeout(&at, LONG);
+    while !connect().is_err_and(|why| why.kind() == ErrorKind::ConnectionRefused) {
+        assert!(begun.elapsed() < LONG, "a server that stops refuses others");
+        thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn sem_g560_who_comes_anew_does_not_wait_for_a_handler_that_blocks_the_server() {
     let _alone = ALONE.lock();
@@ -135,6 +199,9 @@ fn sem_g560_who_comes_anew_does_not_wait_for_a_handler_that_blocks_the_server() 
     let end = gated.block();
     assert_eq!(gated.shop.get("/healthz").status, 200);
     assert_eq!(gated.shop.deposit("ann", 5).json(), 5);
+    // It has been there for long by then.
+    let (_nobody, nothing) = channel::<()>();
+    assert!(nothing.recv_timeout(BLOCKS).is_err());
     end.send(()).unwrap();
     assert!(
         gated.answers() > 0,
@@ -157,6 +224,44 @@ fn sem_g560_a_server_stops_while_a_handler_blocks_it() {
     let mut gated = GatedShop::open(Duration::from_millis(100));
     let end = gated.block();
     gated.shop.server.take().unwrap().stop();
+    until_refused(gated.shop.at);
     // It holds whoever calls no longer than the limits say; now it ends.
     end.send(()).unwrap();
+    gated.last_answers();
+}
+
+#[test]
+fn sem_g560_what_runs_beside_a_handler_that_blocks_is_finished_when_the_server_stops() {
+    let _alone = ALONE.lock();
+    let mut gated = GatedShop::open(LONG);
+    let end = gated.block();
+    let mut beside = gated.shop.connect();
+    // The gate itself waits for the change that blocks.
+    let other = gated.shop.node.create(Create::<OneGate>::of().at("/other"));
+    wait_blocking(other).unwrap().unwrap();
+    let ask = "GET /other/-/stay HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    beside.write_all(ask.as_bytes()).unwrap();
+    STAYS.recv_blocking_for(LONG).unwrap();
+    let server = gated.shop.server.take().unwrap();
+    let stopping = thread::spawn(move || server.stop());
+    until_refused(gated.shop.at);
+    GOES.post(()).unwrap();
+    let told = Answer::read(beside);
+    assert_eq!((told.status, &*told.body), (200, "true"), "{told:?}");
+    end.send(()).unwrap();
+    stopping.join().unwrap();
+    gated.last_answers();
+}
+
+#[test]
+fn sem_g560_a_handler_on_the_servers_thread_stops_it_and_does_not_wait_for_itself() {
+    let _alone = ALONE.lock();
+    let mut gated = GatedShop::open(Duration::from_secs(3600));
+    let server = gated.shop.server.take();
+    gated.have_done(move |begins| {
+        drop(server);
+        begins.send(()).unwrap();
+    });
+    until_refused(gated.shop.at);
+    assert!(gated.last_answers() > 0, "its own caller has the answer");
 }

@@ -93,9 +93,9 @@ impl<S: Service> Create<S> {
         self.with(|spec| spec.network = may)
     }
 
-    /// Threads of its own, 1,024 at most. They end with the service, or with its last job or
-    /// independent operation that still runs then. What else runs on
-    /// [`Cx::queue`](crate::Cx::queue) ends with them.
+    /// Threads of its own, 1,024 at most, for handlers that block: these run nowhere else. The
+    /// threads end with the service, or with its last job or independent operation that still runs
+    /// then. What else runs on [`Cx::queue`](crate::Cx::queue) ends with them.
     #[must_use]
     pub fn threads(self, count: usize) -> Self {
         self.with(|spec| spec.threads = Some(count.max(1)))

@@ -10,7 +10,6 @@ use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, Group, Remote, Snapshot, Verb};
-use motet_dispatch::as_task;
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -197,7 +196,9 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
                     return Err(Make::Operation(request, reply, read));
                 };
                 let ran = match options.at_once {
-                    true => as_task(|| served.run(operation, request, options, context)),
+                    true => slot
+                        .as_task(|| served.run(operation, request, options, context))
+                        .unwrap_or_else(|| Ok(Err(no_answer(&slot.common.path)))),
                     false => served.run(operation, request, options, context),
                 };
                 ran.map(|outcome| outcome.and_then(read))

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! \* Or on a thread that calls for many others ([`Options::at_once`]), where the handler is brief
-//! and has never blocked.
+//! and has never blocked. It runs there as a task of the service.
 //!
 //! A replay has all operations posted, so that every order of them is tried.
 
@@ -20,13 +20,14 @@ use super::slot::{Common, ServiceSlot};
 use crate::context::CallContext;
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
+use motet_dispatch::as_task;
 use motet_sync::atomic::{AtomicU8, Ordering};
 use motet_sync::{spin_for, thread_local};
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-/// What a service at work does for callers on its own workers.
+/// What a service at work does for callers on its own workers, and for those who call for many.
 pub(crate) trait AtOnce<C: Contract>: Send + Sync {
     /// Get, if the options let it in. `None`: it would have to wait.
     fn get(
@@ -185,6 +186,14 @@ impl<C: Contract> ServiceSlot<C> {
             false => None,
         }
     }
+
+    /// Does `work` on the calling thread as a task of the service: with its panic, beside that of a
+    /// handler, whoever hears of the service's panics is told. `None`: there was one.
+    pub(crate) fn as_task<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
+        let mut done = None;
+        self.common.queue.guarded(|| done = Some(as_task(work)));
+        done
+    }
 }
 
 impl Common {
@@ -210,7 +219,11 @@ impl Common {
                 };
                 let short_enough = || match self.queue.is_own_worker() {
                     true => self.lengths.is_short(operation, has_deadline),
-                    false => options.at_once && !has_deadline && self.lengths.is_brief(operation),
+                    false => {
+                        // Who has threads of its own may block.
+                        let may = options.at_once && !has_deadline && self.threads.is_none();
+                        may && self.lengths.is_brief(operation)
+                    }
                 };
                 group && !operation.is_async && short_enough()
             }
@@ -241,5 +254,49 @@ impl Common {
 impl<C: Contract> Default for DirectService<C> {
     fn default() -> Self {
         DirectService(OnceLock::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Value, Verb};
+
+    const CHANGE: Operation = Operation {
+        name: "change",
+        verb: Verb::Update,
+        group: Group::Exclusive,
+        about: "",
+        body: || Value::Null,
+        answer: || Value::Null,
+        job: false,
+        rollback: false,
+        is_async: false,
+        number: 0,
+        called: true,
+    };
+
+    #[test]
+    fn a_handler_is_what_it_was_last_and_one_that_has_blocked_is_never_brief() {
+        let lengths = HandlerLengths::new(1);
+        // Whether it is brief, and whether it is short.
+        let told = || {
+            let is_short = lengths.is_short(&CHANGE, true);
+            (lengths.is_brief(&CHANGE), is_short)
+        };
+        assert!(lengths.is_unknown(&CHANGE) && lengths.is_short(&CHANGE, false));
+        assert_eq!(told(), (false, false));
+        for (span, is) in [
+            (Duration::ZERO, (true, true)),
+            (SHORT, (false, false)),
+            (Duration::ZERO, (true, true)),
+            (BLOCKED_FOR, (false, false)),
+            (Duration::ZERO, (false, true)),
+            (SHORT, (false, false)),
+            (Duration::ZERO, (false, true)),
+        ] {
+            lengths.ran(&CHANGE, span);
+            assert_eq!(told(), is, "{span:?}");
+        }
     }
 }
