@@ -201,6 +201,7 @@ impl Core {
             // A topic that ended while it was attached could not find the subscription.
             if !self.state.lock().topics.contains_key(&topic.id()) {
                 subscription.closed(&FlowSource::Here(topic.id()));
+                self.ask_again();
             }
         }
         made.ok_or(MeshError::Left)
