@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How many bytes are read at most for a flow, and the record that they end in.
 const READ: u64 = 1 << 20;
 
-/// A log that this process may write.
+/// A log that this process may write. Lock order: `writes`, `reads`, `segments`.
 #[derive(Debug)]
 pub(crate) struct SampleLog {
     config: LogConfig,
@@ -166,8 +166,9 @@ impl SampleLog {
             synced.map_err(|why| LogError::file(&self.path(), "brought to the disk", &why))?;
             *writes = Ok(self.go_on_in_another()?);
         }
-        drop(writes);
+        // Before the log is closed: somebody else may have it then.
         self.drop_outdated(now);
+        drop(writes);
         Ok(())
     }
 
