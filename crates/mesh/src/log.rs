@@ -46,8 +46,8 @@ pub struct LogConfig {
     /// limit is above that by the bytes of two files. None: all.
     pub keep_bytes: Option<u64>,
     /// Samples are kept for so long at least and twice as long at most, while others are published.
-    /// None: for ever. It is the system's clock that says so: while that is behind the time of the
-    /// last sample, no more are dropped.
+    /// None: for ever. By the system's clock: where that was set back, time goes on from the last
+    /// sample.
     pub keep_age: Option<Duration>,
     /// A file that has so many bytes, or as many as are kept, is followed by another one.
     pub file_bytes: u64,

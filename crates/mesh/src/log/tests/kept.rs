@@ -158,6 +158,21 @@ fn sem_g558_samples_are_dropped_when_they_are_old() {
 }
 
 #[test]
+fn sem_g558_samples_grow_old_also_where_the_clock_was_set_back() {
+    let folder = Folder::new();
+    let config = folder.config().keeping_for(Duration::from_nanos(1));
+    let log = folder.open_as(&config).unwrap();
+    let far_ahead = 8_000_000_000 * SECOND;
+    put_at(&log, 1, far_ahead);
+    let writer = LogWriter::new(log, Clock::real()).unwrap();
+    for number in 2..=20 {
+        assert_eq!(append(&writer, &sample(number)), Ok(number));
+    }
+    assert!(writer.log().first() > 1, "{:?}", writer.log().info());
+    assert!(writer.log().time() > far_ahead);
+}
+
+#[test]
 fn sem_g558_after_a_kill_at_any_step_the_log_has_all_from_some_number_on() {
     let folder = Folder::new();
     folder.with_four_files();
