@@ -19,6 +19,7 @@ use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarg
 use crate::frame::{Data, Frame};
 use crate::here_or_queued::while_sending;
 use crate::peers::{KnownPeer, PeerChange};
+use crate::start_from::LogId;
 use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
@@ -200,6 +201,7 @@ impl Core {
             // A topic that ended while it was attached could not find the subscription.
             if !self.state.lock().topics.contains_key(&topic.id()) {
                 subscription.closed(&FlowSource::Here(topic.id()));
+                self.ask_again();
             }
         }
         made.ok_or(MeshError::Left)
@@ -314,6 +316,10 @@ impl Hub for Core {
 
     fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str) {
         self.end_flow(topic, to, why);
+    }
+
+    fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
+        self.goes_before(peer, waits, key);
     }
 
     /// A subscription of this node has accepted samples.

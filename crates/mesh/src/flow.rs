@@ -78,6 +78,8 @@ pub(crate) trait Hub: Send + Sync {
     fn topic_is_over(&self, topic: u32);
     /// A subscription gets nothing more of a topic, which goes on, and why.
     fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str);
+    /// A topic of this node has the log now that one of a peer had for this subscription.
+    fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key);
     fn unsubscribe(&self, subscription: u32);
     /// The topic sends what waits: the thread that did so has panicked.
     fn go_on(&self, topic: u32);

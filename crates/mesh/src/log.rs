@@ -43,10 +43,11 @@ pub struct LogConfig {
     /// So many bytes at most. What is published beyond is refused.
     pub limit: u64,
     /// The newest samples are kept, of so many bytes at least and twice as many at most, about. The
-    /// limit is above that. None: all.
+    /// limit is above that by the bytes of two files. None: all.
     pub keep_bytes: Option<u64>,
     /// Samples are kept for so long at least and twice as long at most, while others are published.
-    /// None: for ever.
+    /// None: for ever. By the system's clock: where that was set back, time goes on from the last
+    /// sample.
     pub keep_age: Option<Duration>,
     /// A file that has so many bytes, or as many as are kept, is followed by another one.
     pub file_bytes: u64,
@@ -104,12 +105,15 @@ impl LogConfig {
         Some(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Whether files are dropped before the log has its limit.
+    /// Whether files are dropped before the log has its limit. Together they have less than what is
+    /// kept and the oldest one has. That may be longer than a file is to be, by a part of a record,
+    /// and another record is written before it is dropped: for these there is one file more.
     fn has_room(&self) -> Result<(), LogError> {
         let Some(keep) = self.keep_bytes else {
             return Ok(());
         };
-        let needed = keep.saturating_add(self.length_of_files());
+        let files = self.length_of_files().saturating_mul(2);
+        let needed = keep.saturating_add(files);
         match needed <= self.limit {
             true => Ok(()),
             false => Err(LogError::LimitTooLow {

@@ -229,6 +229,11 @@ impl<P: Clone> Outgoing<P> {
         oldest.or_else(|| self.queue.front().map(|entry| entry.number))
     }
 
+    /// The number of the oldest sample that waits, and is not under way.
+    pub(crate) fn first_waiting(&self) -> Option<u64> {
+        self.queue.front().map(|entry| entry.number)
+    }
+
     /// Samples that wait, that are under way, and that were dropped.
     pub(crate) fn counts(&self) -> (usize, usize, u64) {
         (self.queue.len(), self.flight.len(), self.dropped)

@@ -95,14 +95,15 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
     }
 
-    /// Begins a flow, or goes on with it: its id, and up to which number all are accepted.
+    /// Begins a flow, or goes on with it: its id, up to which number all are accepted, and which
+    /// other topic had its log until now.
     fn open(
         &self,
         topic: FlowSource,
         link: u64,
         (key, class): (Key, Class),
         (mut first, log): (u64, Option<LogId>),
-    ) -> (FlowId, u64) {
+    ) -> (FlowId, u64, Option<FlowSource>) {
         let publisher = topic.peer().unwrap_or(&self.me).clone();
         let origin = Arc::new(SampleOrigin { key, publisher });
         let mut state = self.state.lock();
@@ -112,9 +113,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             counts,
             ..
         } = &mut *state;
-        let (mut source, mut is_new_topic) = (topic, false);
+        let (mut source, mut is_new_topic, mut before) = (topic, false, None);
         if let Some(log) = log {
-            is_new_topic = logs.enter(source, log);
+            (is_new_topic, before) = logs.enter(source, log);
             source = FlowSource::Log(log);
             // It goes on where it was, whatever else it would begin with.
             let known = flows.of(&source);
@@ -136,7 +137,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let gap = flow.numbers.goes_on_at(first, is_new_link);
         flow.miss(gap);
         counts.miss(gap);
-        (id, flow.numbers.tell())
+        (id, flow.numbers.tell(), before)
     }
 
     /// Whether the peer has as many flows to this subscription as a node may have topics.
@@ -236,7 +237,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         if self.has_all_of(&source) || self.state.lock().has_all_logs(log) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
-        let (_, upto) = self.open(source, link, (key, class), (first, log));
+        let (_, upto, _) = self.open(source, link, (key, class), (first, log));
         Ok((upto, self.window))
     }
 

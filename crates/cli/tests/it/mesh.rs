@@ -380,7 +380,7 @@ fn sem_g557_a_log_that_cannot_be_written_and_options_that_do_nothing_are_refused
     let beyond = place.run(&format!(
         "{publish} --class durable --log kept --log-limit 300 --keep-bytes 200"
     ));
-    beyond.refusal(&["limit of 300 bytes", "400"]);
+    beyond.refusal(&["limit of 300 bytes", "600"]);
     place
         .run("mesh sub n --from old")
         .refusal(&["--from", "UTC"]);

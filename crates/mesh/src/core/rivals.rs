@@ -1,6 +1,6 @@
 //! Topics that have the same log, as where a directory was copied: a subscription gets samples of
 //! one of them. A topic of a peer waits until the one before is gone, or its peer cannot be
-//! reached. Then the peer is asked again.
+//! reached. Then the peer is asked again. A topic of the node itself goes first.
 
 use super::{Core, MAX_ENTRIES};
 use crate::flow::{AnySubscription, FlowSource};
@@ -17,23 +17,45 @@ impl Core {
         (key, log): (&Key, LogId),
     ) -> bool {
         // Before it looks: the other one may go meanwhile.
-        if let Some(peer) = self.state.lock().peers.get_mut(peer)
-            && peer.waiting.len() < MAX_ENTRIES
-        {
-            peer.waiting.insert((id, log));
-        }
+        self.waits(peer, (id, log));
         let Some(rival) = self.rival(peer, subscription, log) else {
             if let Some(peer) = self.state.lock().peers.get_mut(peer) {
                 peer.waiting.remove(&(id, log));
             }
             return false;
         };
+        self.tell_waits(peer, &rival, key);
+        true
+    }
+
+    /// A topic of this node has a log now that one of a peer had: that one waits, and its peer is
+    /// asked again when the one of this node is gone. That is told.
+    pub(super) fn goes_before(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
+        if self.waits(peer, waits) {
+            self.tell_waits(peer, &self.name, key);
+        }
+        // It may be gone already.
+        self.ask_again();
+    }
+
+    /// A topic of a peer waits for a subscription. Whether the peer can be reached.
+    fn waits(&self, peer: &PeerName, waits: (u32, LogId)) -> bool {
+        let mut state = self.state.lock();
+        let Some(peer) = state.peers.get_mut(peer) else {
+            return false;
+        };
+        if peer.waiting.len() < MAX_ENTRIES {
+            peer.waiting.insert(waits);
+        }
+        peer.up
+    }
+
+    fn tell_waits(&self, peer: &PeerName, rival: &PeerName, key: &Key) {
         let why = format!(
             "a topic of {rival} has the same log, and nothing comes of this one until that is \
              gone: end one of them"
         );
         self.tell_change(PeerChange::Mismatch(peer.clone(), key.to_string(), why));
-        true
     }
 
     /// The node whose topic has the log, other than the peer, as long as it can be reached.

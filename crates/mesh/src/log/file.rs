@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How many bytes are read at most for a flow, and the record that they end in.
 const READ: u64 = 1 << 20;
 
-/// A log that this process may write.
+/// A log that this process may write. Lock order: `writes`, `reads`, `segments`.
 #[derive(Debug)]
 pub(crate) struct SampleLog {
     config: LogConfig,
@@ -158,14 +158,17 @@ impl SampleLog {
             let now = now.max(segments.written.index.time);
             (now, segments.written.is_over(&self.config, now))
         };
+        // Before another file is made: the disk may have no room for that, and has it then.
+        self.drop_outdated(now);
         if is_over {
             // What was cut off it is off the disk, too: nothing is behind its last record.
             let synced = file.sync_all();
             synced.map_err(|why| LogError::file(&self.path(), "brought to the disk", &why))?;
             *writes = Ok(self.go_on_in_another()?);
         }
-        drop(writes);
+        // Before the log is closed: somebody else may have it then.
         self.drop_outdated(now);
+        drop(writes);
         Ok(())
     }
 
@@ -244,41 +247,60 @@ impl SampleLog {
     }
 
     /// Samples from this number on, in order, or from the oldest on if that is behind it: those
-    /// that are on the disk, at most so many, and not many more than [`READ`] bytes.
+    /// that are on the disk, at most so many, and not many more than [`READ`] bytes. They end
+    /// before one that cannot be read. Who asks for that one gets the error.
     pub(super) fn read(&self, from: u64, most: usize) -> Result<LogSamples, LogError> {
         let mut reads = self.reads.lock();
         let first = from.max(self.first());
-        let (mut found, mut next, mut length) = (Vec::<Arc<[u8]>>::new(), first, 0);
+        let (mut found, mut next, mut length) = (Vec::new(), first, 0);
         while found.len() < most && length < READ {
             let Some(place) = self.segments.lock().place(next) else {
                 break;
             };
-            let file = opened(&mut reads, &place);
-            let file = file.map_err(|why| LogError::file(&place.path, "opened", &why))?;
-            let mut offset = place.offset;
-            while offset < place.end && found.len() < most && length < READ {
-                let failed = |why| LogError::file(&place.path, "read", &why);
-                let body = whole_at(file, self.id, offset).map_err(failed)?;
-                let record = body.as_ref().and_then(|body| {
-                    let head = RecordHead::of(body)?;
-                    Some((head, samples(body)?))
-                });
-                let (Some((head, samples)), Some(body)) = (record, &body) else {
-                    return Err(LogError::Damaged {
-                        file: place.path,
-                        offset,
-                    });
-                };
-                let skipped = first.saturating_sub(head.first);
-                let wanted = samples.into_iter().skip(skipped as usize);
-                found.extend(wanted.take(most - found.len()).map(Arc::from));
-                let bytes = (PREFIX + body.len()) as u64;
-                (offset, length) = (offset + bytes, length + bytes);
+            let into = (&mut found, &mut length);
+            match self.read_file(&mut reads, &place, (first, most), into) {
+                Err(_) if !found.is_empty() => break,
+                read => read?,
             }
             next = place.next;
         }
         let samples = found;
         Ok(LogSamples { first, samples })
+    }
+
+    /// Reads a file from this place on: samples from `first` on, until there are `most`.
+    fn read_file(
+        &self,
+        reads: &mut Option<(u64, File)>,
+        place: &ReadPlace,
+        (first, most): (u64, usize),
+        (found, length): (&mut Vec<Arc<[u8]>>, &mut u64),
+    ) -> Result<(), LogError> {
+        let file = opened(reads, place);
+        let file = file.map_err(|why| LogError::file(&place.path, "opened", &why))?;
+        let mut offset = place.offset;
+        while offset < place.end && found.len() < most && *length < READ {
+            let body = whole_at(file, self.id, offset);
+            let body = body.map_err(|why| LogError::file(&place.path, "read", &why))?;
+            let record = body.as_ref().and_then(|body| {
+                let head = RecordHead::of(body)?;
+                Some((head, samples(body)?))
+            });
+            let (Some((head, samples)), Some(body)) = (record, &body) else {
+                return Err(LogError::Damaged {
+                    file: place.path.clone(),
+                    offset,
+                });
+            };
+            let skipped = first.saturating_sub(head.first);
+            let wanted = samples.into_iter().skip(skipped as usize);
+            let room = most - found.len();
+            found.extend(wanted.take(room).map(Arc::from));
+            let bytes = (PREFIX + body.len()) as u64;
+            offset += bytes;
+            *length += bytes;
+        }
+        Ok(())
     }
 
     /// The number of the first sample that was written at this time or later: that of the next one,

@@ -42,6 +42,11 @@ impl LogIndex {
         self.marks.first().map(|mark| mark.time)
     }
 
+    /// The bytes of the records.
+    pub(super) fn recorded(&self) -> u64 {
+        self.marks.first().map_or(0, |mark| self.end - mark.offset)
+    }
+
     /// The next record, of so many bytes.
     pub(super) fn enter(&mut self, head: RecordHead, bytes: usize) {
         let last = self.marks.last();

@@ -126,7 +126,9 @@ impl LogSegments {
     /// The oldest file, if it is kept no longer.
     pub(super) fn outdated(&self, config: &LogConfig, now: u64) -> Option<PathBuf> {
         let oldest = self.older.front()?;
-        let behind = self.bytes() - oldest.index.end;
+        // A file without records keeps nothing.
+        let others = self.older.iter().skip(1).chain(once(&self.written));
+        let behind: u64 = others.map(|segment| segment.index.recorded()).sum();
         let is_beyond = config.keep_bytes.is_some_and(|bytes| behind >= bytes);
         let age = config.keep_nanoseconds();
         let is_old = age.is_some_and(|age| oldest.index.time.saturating_add(age) < now);

@@ -41,24 +41,19 @@ struct WaitingRequests {
     closed: bool,
 }
 
-/// What is written as the time of a record.
-enum LogTime {
-    /// Since 1970.
-    Wall,
-    /// From what the log had when it was opened.
-    Virtual(Clock, Instant, u64),
+/// What is written as the time of a record, since 1970: that of the system, unless it was later in
+/// the log before. Then it goes on from there, so that samples grow old where the system's clock was
+/// set back. In virtual time it goes on from what the log had when it was opened.
+struct LogTime {
+    clock: Clock,
+    /// What it was last, and when that was.
+    before: Mutex<(Instant, u64)>,
 }
 
 impl LogWriter {
     pub(crate) fn new(log: SampleLog, clock: Clock) -> Result<Self, LogError> {
         let has_thread = !clock.is_virtual();
-        let time = match has_thread {
-            true => LogTime::Wall,
-            false => {
-                let now = clock.now();
-                LogTime::Virtual(clock, now, log.time())
-            }
-        };
+        let time = LogTime::new(clock, log.time());
         let shared = Arc::new(LogLine {
             log,
             time,
@@ -201,17 +196,28 @@ fn one_record(samples: &[Arc<[u8]>]) -> usize {
 }
 
 impl LogTime {
+    /// It goes on from `time`.
+    fn new(clock: Clock, time: u64) -> Self {
+        let before = Mutex::new((clock.now(), time));
+        LogTime { clock, before }
+    }
+
     fn now(&self) -> u64 {
-        match self {
+        // Before the other clock is read: where a pause is between the two, time is not ahead.
+        let system = match self.clock.is_virtual() {
+            true => 0,
             #[expect(
                 clippy::disallowed_methods,
                 reason = "the log tells people when it was written; its numbers give the order"
             )]
-            LogTime::Wall => nanoseconds(SystemTime::now()),
-            LogTime::Virtual(clock, opened, before) => {
-                let since = clock.now().saturating_duration_since(*opened);
-                before.saturating_add(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
-            }
-        }
+            false => nanoseconds(SystemTime::now()),
+        };
+        let mut before = self.before.lock();
+        let (now, (then, time)) = (self.clock.now(), *before);
+        let since = now.saturating_duration_since(then).as_nanos();
+        let since = u64::try_from(since).unwrap_or(u64::MAX);
+        let time = system.max(time.saturating_add(since));
+        *before = (now, time);
+        time
     }
 }

@@ -10,8 +10,8 @@
 //! under them.
 
 use super::topic_log::TopicLog;
-use super::{Lost, Published, Publishing, State};
-use crate::flow::FlowTarget;
+use super::{Flow, Lost, Published, Publishing, State};
+use crate::flow::{FlowSource, FlowTarget};
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::start_from::LogPlace;
 use crate::subscribed::{FlowEnd, Subscribed};
@@ -19,6 +19,7 @@ use crate::{Gap, LogError, PeerName, PublishError, PublishRefusal};
 use motet_dispatch::inside_task;
 use motet_ports::Reply;
 use motet_sync::block_on;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Why a subscriber does not get numbers that it has already.
@@ -107,7 +108,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let mut flow = self.flow(&state);
         log.begins(to.clone(), first);
         let opened = (&self.key, self.qos.class);
-        let (end, upto) = FlowEnd::open(typed, self.id, opened, (first, Some(log.id())));
+        let (end, upto, before) = FlowEnd::open(typed, self.id, opened, (first, Some(log.id())));
         flow.out.accepted(upto, end.window(), drop);
         flow.end = Some(end);
         state.flows.insert(to.clone(), flow);
@@ -115,6 +116,11 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         drop(state);
         if let Some(gap) = ahead {
             self.tell_not_got(&to, gap, AHEAD);
+        }
+        if let Some(FlowSource::There(peer, _)) = before
+            && let Some(core) = self.core.upgrade()
+        {
+            core.takes_log(&peer, (id, log.id()), &self.key);
         }
         self.go_on_with_log(log);
     }
@@ -187,11 +193,21 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         self.send();
     }
 
-    /// What a subscriber wants cannot be read: it gets nothing more, and is told so.
+    /// What a subscriber wants cannot be read: it gets nothing more, and is told so. What waits for
+    /// it does not come, either.
     fn cannot_read(&self, to: &FlowTarget, gap: Gap, why: &LogError) {
-        let why = why.to_string();
-        self.remove(|flow, _| flow == to, &why);
-        self.tell_not_got(to, gap, &why);
+        let (why, from) = (why.to_string(), Cell::new(None));
+        let is_it = |of: &FlowTarget, flow: &Flow<T>| {
+            let is_it = of == to;
+            if is_it {
+                from.set(Some(flow.out.first_waiting().unwrap_or(gap.from)));
+            }
+            is_it
+        };
+        self.remove(is_it, &why);
+        // None: it has gone meanwhile.
+        let Some(from) = from.get() else { return };
+        self.tell_not_got(to, Gap { from, ..gap }, &why);
         if let Some(core) = self.core.upgrade() {
             core.flow_ends((self.id, &self.key), to, &why);
         }

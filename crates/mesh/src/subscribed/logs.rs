@@ -31,20 +31,21 @@ impl LogTopics {
         self.logs.get(topic).copied().map(FlowSource::Log)
     }
 
-    /// A topic has this log from now on, and no other topic has. `false`: it had it before.
-    pub(super) fn enter(&mut self, topic: FlowSource, log: LogId) -> bool {
+    /// A topic has this log from now on, and no other topic has. Whether it had it not before, and
+    /// the one that had it then.
+    pub(super) fn enter(&mut self, topic: FlowSource, log: LogId) -> (bool, Option<FlowSource>) {
         let before = self.topics.insert(log, topic.clone());
         if before.as_ref() == Some(&topic) {
-            return false;
+            return (false, None);
         }
-        if let Some(before) = before {
-            self.logs.remove(&before);
+        if let Some(before) = &before {
+            self.logs.remove(before);
         }
         let other = self.logs.insert(topic, log);
         if let Some(other) = other.filter(|other| *other != log) {
             self.topics.remove(&other);
         }
-        true
+        (true, before)
     }
 
     /// Topics are gone. What came of their logs is known for when these come back.

@@ -5,6 +5,7 @@ use crate::nodes::{Net, waiting};
 use motet_mesh::{Gap, LogConfig, Node, Qos, StartFrom, SubscribeConfig, Subscription, Topic};
 use motet_testkit::Random;
 use std::collections::BTreeSet;
+use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// What a subscriber has seen, and what it was told that it missed.
@@ -142,6 +143,41 @@ fn sem_g559_a_number_that_was_dropped_is_a_gap_and_all_that_there_are_begin_with
         let mut gaps: Vec<u64> = (1..oldest).chain(oldest - 5..oldest).collect();
         gaps.sort_unstable();
         assert_eq!(lost, gaps);
+    }
+}
+
+#[test]
+fn sem_g554_what_waits_for_a_subscriber_is_told_with_what_cannot_be_read() {
+    for is_here in [false, true] {
+        let (net, folder) = (Net::new(3), Folder::in_memory());
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        let first = opened(&publisher, &folder.log());
+        for value in 1..=8 {
+            first.publish(value).unwrap();
+        }
+        drop(first);
+        net.replay.run();
+        let topic = opened(&publisher, &folder.log());
+        // Each record has 33 bytes: that of number 6 is damaged.
+        let mut bytes = fs::read(folder.file()).unwrap();
+        let damaged = bytes.len() - 2 * 33 - 1;
+        bytes[damaged] ^= 1;
+        fs::write(folder.file(), &bytes).unwrap();
+        let node = if is_here { &publisher } else { &subscriber };
+        let config = SubscribeConfig {
+            from: StartFrom::All,
+            ..waiting(1, 1)
+        };
+        let samples = node.subscribe::<u64>("n", &config).unwrap();
+        let mut heard = HeardNumbers::default();
+        for _ in 0..20 {
+            net.replay.run();
+            heard.take(&samples, usize::MAX);
+        }
+        // Those before it came, or waited when it was read.
+        heard.told.extend(lost(&topic));
+        heard.are_all(1, 8);
+        assert!(heard.seen.contains(&1) && heard.told.contains(&6));
     }
 }
 

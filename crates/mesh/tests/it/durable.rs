@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A directory that goes with its test.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new() -> Self {
@@ -58,26 +58,26 @@ impl Drop for Folder {
     }
 }
 
-fn topic(node: &Node, folder: &Folder) -> Topic<u64> {
+pub(crate) fn topic(node: &Node, folder: &Folder) -> Topic<u64> {
     let qos = Qos::durable(4);
     node.durable_topic("n", qos, &folder.log()).unwrap()
 }
 
-fn from(from: StartFrom) -> SubscribeConfig {
+pub(crate) fn from(from: StartFrom) -> SubscribeConfig {
     SubscribeConfig {
         from,
         ..SubscribeConfig::default()
     }
 }
 
-fn publish(topic: &Topic<u64>, values: impl IntoIterator<Item = u64>) {
+pub(crate) fn publish(topic: &Topic<u64>, values: impl IntoIterator<Item = u64>) {
     for value in values {
         assert_eq!(topic.publish(value).unwrap().number, value);
     }
 }
 
 /// The numbers that have come, none of them told as missed.
-fn numbers(samples: &Subscription<u64>) -> Vec<u64> {
+pub(crate) fn numbers(samples: &Subscription<u64>) -> Vec<u64> {
     let number = |sample: Sample<u64>| {
         assert_eq!((*sample.value, sample.gap), (sample.number, None));
         sample.number
@@ -388,7 +388,7 @@ fn sem_g554_a_torn_record_is_cut_off_and_told_and_damage_is_refused() {
 }
 
 /// What the node was told that keeps samples of a topic away: whose topic it is, and why.
-fn mismatches(changes: &Port<PeerChange>) -> Vec<(String, String)> {
+pub(crate) fn mismatches(changes: &Port<PeerChange>) -> Vec<(String, String)> {
     let mismatch = |change: PeerChange| match change {
         PeerChange::Mismatch(peer, key, why) if key == "n" => Some((peer.to_string(), why)),
         _ => None,

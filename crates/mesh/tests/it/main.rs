@@ -2,6 +2,7 @@
 
 mod calls;
 mod classes;
+mod copied_logs;
 mod dropped;
 mod durable;
 mod endings;

@@ -111,8 +111,9 @@ fn sem_g558_of_bytes_the_newest_are_kept_and_one_that_is_behind_is_told_where_th
     for number in 1..=100_u64 {
         put(&log, [number]);
         let info = log.info();
-        assert!(info.bytes < 1000 + HEAD + 300 + 100, "{info:?}");
-        assert!(info.bytes >= 1000 || info.first == 1, "{info:?}");
+        let heads = firsts(&folder).len() as u64 * HEAD;
+        assert!(info.bytes < 1000 + heads + 300 + 100, "{info:?}");
+        assert!(info.bytes >= 1000 + heads || info.first == 1, "{info:?}");
         assert_eq!(numbers(&log), (info.first..=number).collect::<Vec<_>>());
         assert_eq!(
             (firsts(&folder)[0], log.first_since(0)),
@@ -154,6 +155,21 @@ fn sem_g558_samples_are_dropped_when_they_are_old() {
         (numbers(&log), firsts(&folder)),
         (vec![101, 102], vec![101])
     );
+}
+
+#[test]
+fn sem_g558_samples_grow_old_also_where_the_clock_was_set_back() {
+    let folder = Folder::new();
+    let config = folder.config().keeping_for(Duration::from_nanos(1));
+    let log = folder.open_as(&config).unwrap();
+    let far_ahead = 8_000_000_000 * SECOND;
+    put_at(&log, 1, far_ahead);
+    let writer = LogWriter::new(log, Clock::real()).unwrap();
+    for number in 2..=20 {
+        assert_eq!(append(&writer, &sample(number)), Ok(number));
+    }
+    assert!(writer.log().first() > 1, "{:?}", writer.log().info());
+    assert!(writer.log().time() > far_ahead);
 }
 
 #[test]
@@ -239,11 +255,11 @@ fn sem_g558_what_is_dropped_makes_room_below_the_limit() {
     let folder = Folder::new();
     let config = folder.by_three().keeping_bytes(1000);
     let error = folder
-        .open_as(&config.clone().limited_to(1299))
+        .open_as(&config.clone().limited_to(1599))
         .unwrap_err();
-    let (limit, needed) = (1299, 1300);
+    let (limit, needed) = (1599, 1600);
     assert_eq!(error, LogError::LimitTooLow { limit, needed });
-    let log = folder.open_as(&config.limited_to(1500)).unwrap();
+    let log = folder.open_as(&config.limited_to(1600)).unwrap();
     let writer = LogWriter::new(log, Clock::real()).unwrap();
     for number in 1..=50 {
         assert_eq!(append(&writer, &sample(number)), Ok(number));
@@ -258,6 +274,52 @@ fn sem_g558_what_is_dropped_makes_room_below_the_limit() {
     assert_eq!(log.fit(&[sample(7)]), 0);
     log.keep(100 * SECOND).unwrap();
     assert_eq!((log.fit(&[sample(7)]), firsts(&folder)), (1, vec![7]));
+}
+
+#[test]
+fn sem_g558_the_newest_sample_is_there_until_another_one_is_written() {
+    let folder = Folder::new();
+    let config = folder.config().keeping_bytes(1);
+    let log = folder.open_as(&config).unwrap();
+    put(&log, 1..=3);
+    // The file for the next one is there.
+    log.keep(4 * SECOND).unwrap();
+    assert_eq!(numbers(&log), [3]);
+    assert_eq!(firsts(&folder), [3, 4]);
+}
+
+#[test]
+fn sem_g558_at_the_lowest_limit_samples_are_not_refused_of_which_two_fill_a_file() {
+    for keep in [300, 450, 1000] {
+        let folder = Folder::new();
+        let config = folder.by_three().keeping_bytes(keep);
+        let error = folder.open_as(&config.clone().limited_to(0)).unwrap_err();
+        let LogError::LimitTooLow { needed, .. } = error else {
+            panic!("{error}");
+        };
+        let log = folder.open_as(&config.limited_to(needed)).unwrap();
+        // Their records have 150 bytes.
+        let long = [[0_u8; 118]];
+        for number in 1..=50 {
+            log.keep(number).unwrap();
+            assert_eq!(log.fit(&long), 1, "{number}: {:?}", log.info());
+            assert_eq!(log.append(&long, number), Ok(number));
+        }
+    }
+}
+
+#[test]
+fn sem_g558_files_are_dropped_also_where_no_other_one_can_be_made() {
+    let folder = Folder::new();
+    let config = folder.by_three().keeping_bytes(300);
+    let log = folder.open_as(&config).unwrap();
+    put(&log, 1..=6);
+    assert_eq!(firsts(&folder), [1, 4]);
+    // As where the disk is full: what is dropped makes room on it.
+    fs::create_dir(folder.0.join("samples.new")).unwrap();
+    assert!(log.keep(7 * SECOND).is_err());
+    assert_eq!((log.first(), firsts(&folder)), (4, vec![4]));
+    assert_eq!(numbers(&log), [4, 5, 6]);
 }
 
 #[test]
