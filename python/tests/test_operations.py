@@ -78,3 +78,76 @@ def test_numbers_of_numpy_are_numbers_in_bodies_states_and_answers():
         for wrong in (numpy.float64("nan"), numpy.float32("inf"), numpy.complex64(1), {1, 2}):
             with pytest.raises((TypeError, ValueError), match="JSON"):
                 counted.add(wrong)
+
+
+@service
+class Base:
+    """Operations of several shapes."""
+
+    def __init__(self):
+        self.state = {}
+
+    @query
+    def item(self, item):
+        return item
+
+    @query
+    def fields(self, **fields):
+        return fields
+
+    @query
+    def one_and_fields(self, one, **fields):
+        return [one, fields]
+
+    @query
+    def optional(self, item="none"):
+        return item
+
+    @query
+    def two(self, first, second):
+        return [first, second]
+
+
+class Derived(Base):
+    """Marks an operation more, and changes one, without being marked itself."""
+
+    @update
+    def extra(self):
+        return "extra"
+
+    def optional(self, item="derived"):
+        return item
+
+
+def test_sem_g457_bodies_of_all_shapes_come_as_they_are():
+    with Node() as node:
+        node.add("/base", Base())
+        base = connect(node.url)["/base"]
+        for call, answer in [
+            (lambda: base.item({}), {}),
+            (lambda: base.item([]), []),
+            (lambda: base.item(0), 0),
+            (lambda: base.item({"other": 1}), {"other": 1}),
+            (lambda: base.item(item=1), 1),
+            (lambda: base.fields(a=1, b=2), {"a": 1, "b": 2}),
+            (lambda: base.fields(), {}),
+            (lambda: base.fields({}), {}),
+            (lambda: base.one_and_fields(one=1, a=2), [1, {"a": 2}]),
+            (lambda: base.one_and_fields({"a": 2}), [{"a": 2}, {}]),
+            (lambda: base.optional({}), "none"),
+            (lambda: base.two(first=1, second=2), [1, 2]),
+        ]:
+            assert call().blocking(60) == answer
+        with pytest.raises(TypeError, match=r"two takes one body.*got 2 bodies.*two\(name=value"):
+            base.two(1, 5)
+        with pytest.raises(Fault, match=r"does not fit two\(first, second\)"):
+            base.two(1).blocking(60)
+
+
+def test_sem_g457_a_class_derived_from_a_service_has_its_own_operations_too():
+    with Node() as node:
+        node.add("/derived", Derived())
+        derived = connect(node.url)["/derived"]
+        assert derived.extra().blocking(60) == "extra"
+        assert derived.item(3).blocking(60) == 3
+        assert derived.optional().blocking(60) == "derived"

@@ -68,9 +68,8 @@
 //! # }).unwrap().unwrap();
 //! ```
 //!
-//! Read next: `server.rs` (its threads), `accept.rs`, `connection.rs`, `answer.rs` (who may ask, and
-//! what), `resource.rs` (a service), `standby.rs` (a handler that blocks), `peer.rs` (the other
-//! side).
+//! Read next: `server.rs` (its threads), `connection.rs`, `answer.rs` (who may ask, and what),
+//! `resource.rs` (a service), `standby.rs` (a handler that blocks), `peer.rs` (the other side).
 #![forbid(unsafe_code)]
 
 mod accept;

@@ -212,9 +212,21 @@ fn a_thread_takes_no_more_than_a_turn_of_what_others_tell() {
         let hears = hears::<ReadBy>();
         let others = (1..=3 * TURN as u64).map(|number| event(&sample(number, 7)));
         hears.wire.tells.lock().extend(others);
+        // A queue that was done at once would give this thread another turn.
+        let (begins, ends) = (Port::new(), Port::new());
+        let (begun, end) = (begins.clone(), ends.clone());
+        let busy = Task::new(move || {
+            begins.post(()).expect("an open port");
+            while ends.test().is_none() {
+                thread::yield_now();
+            }
+        });
+        hears.queue.enqueue(busy).expect("it has room");
+        begun.recv_blocking().expect("an open port");
         // It says hello then, and meanwhile the others come.
         let other = PeerName::new("another");
         hears.wire.tell(CarrierEvent::Up(other, 2));
+        end.post(()).expect("an open port");
         let read_here = (0..3 * TURN).filter(|_| is_read_here(&hears.samples));
         assert_eq!(read_here.count(), TURN - 1);
     });

@@ -42,8 +42,8 @@ struct WaitingRequests {
 }
 
 /// What is written as the time of a record, since 1970: that of the system, unless it was later in
-/// the log before. Then it goes on from there, so that samples grow old where the system's clock was
-/// set back. In virtual time it goes on from what the log had when it was opened.
+/// the log before. Then it goes on from there, so that samples grow old where the system's clock
+/// was set back. In virtual time it goes on from what the log had when it was opened.
 struct LogTime {
     clock: Clock,
     /// What it was last, and when that was.

@@ -19,10 +19,10 @@ struct Handled {
 trait Brief {
     /// Holds its thread for so many milliseconds; which that is, and whether it might have waited.
     #[update]
-    fn handle(&mut self, ms: u64) -> (String, bool);
+    fn handle(&mut self, ms: u64) -> (usize, bool);
     /// The same, and changes nothing.
     #[query]
-    fn look(&self) -> String;
+    fn look(&self) -> usize;
 }
 
 #[derive(Service)]
