@@ -20,7 +20,7 @@ _keys: dict[int, _Key] = {}
 _numbers = itertools.count(601)
 
 _PREDEFINED = {
-    constants.TAG_UB: 0xFFFFFFFF,
+    constants.TAG_UB: constants._MOST_TAG,
     constants.IO: constants.ANY_SOURCE,
     constants.HOST: constants.PROC_NULL,
     constants.WTIME_IS_GLOBAL: False,

@@ -5,6 +5,8 @@ from __future__ import annotations
 UNDEFINED = -32766
 ANY_SOURCE = -1
 ANY_TAG = -1
+# No name of MPI.
+_MOST_TAG = 0xFFFFFFFF
 PROC_NULL = -3
 ROOT = -4
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from motet.mpi4py._calls import Call
-from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from motet.mpi4py._constants import _MOST_TAG, ANY_SOURCE, ANY_TAG, PROC_NULL
 from motet.mpi4py._errors import fail
 from motet.mpi4py._parts import Part
 from motet.mpi4py._pickled import pickle
@@ -22,7 +22,7 @@ def dest_of(rank: int) -> int:
 
 def tag_of(tag: int) -> int:
     """Refuse what is no tag."""
-    if not 0 <= tag <= 0xFFFFFFFF:
+    if not 0 <= tag <= _MOST_TAG:
         fail("ERR_TAG", f"tag is {tag}")
     return tag
 
@@ -31,14 +31,14 @@ def somebody(dest: int, tag: int) -> bool:
     """Whether there is a receiver. Refuse what is no rank and what is no tag."""
     if dest == PROC_NULL:
         return False
-    if dest < 0 or not 0 <= tag <= 0xFFFFFFFF:
+    if dest < 0 or not 0 <= tag <= _MOST_TAG:
         dest_of(dest), tag_of(tag)
     return True
 
 
 def wanted(source: int, tag: int) -> tuple[int | None, int | None]:
     """Give the source and the tag that are wanted; `None` is any."""
-    if source >= 0 and 0 <= tag <= 0xFFFFFFFF:
+    if source >= 0 and 0 <= tag <= _MOST_TAG:
         return source, tag
     if source != ANY_SOURCE and source < 0:
         fail("ERR_RANK", f"source is {source}")

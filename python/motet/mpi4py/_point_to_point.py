@@ -9,7 +9,7 @@ from typing import Any
 from numpy import ndarray
 
 from motet.mpi4py._calls import Call
-from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from motet.mpi4py._constants import _MOST_TAG, ANY_SOURCE, ANY_TAG, PROC_NULL
 from motet.mpi4py._errors import fail
 from motet.mpi4py._messages import NOTHING, simple
 from motet.mpi4py._peers import an_object, from_nobody, into, nobody, somebody, wanted
@@ -225,8 +225,11 @@ class PointToPoint:
 
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object. It does not wait for the receiver."""
-        if somebody(dest, tag):
-            self._h.send(pickle.dumps(obj), dest, tag)
+        # `somebody` and `pickle.dumps` are asked without a call: a message takes few as long.
+        if (dest >= 0 and 0 <= tag <= _MOST_TAG) or somebody(dest, tag):
+            protocol = pickle._protocol
+            data = pickle._dumps(obj) if protocol is None else pickle._dumps(obj, protocol)
+            self._h.send(data, dest, tag)
 
     bsend = send
 
@@ -245,13 +248,16 @@ class PointToPoint:
         """Receive an object. `buf` is not needed."""
         if buf is not None:
             warnings.warn("recv needs no `buf`: leave it out", UserWarning, stacklevel=2)
-        if source == PROC_NULL:
+        if source >= 0 and tag == ANY_TAG:
+            data, sender, with_tag = self._h.recv(source, None)
+        elif source == PROC_NULL:
             nobody(status)
             return None
-        data, sender, with_tag = self._h.recv(*wanted(source, tag))
+        else:
+            data, sender, with_tag = self._h.recv(*wanted(source, tag))
         if status is not None:
             status._set(sender, with_tag, len(data))
-        return pickle.loads(data)
+        return pickle._loads(data) if data else None
 
     def sendrecv(
         self,
@@ -264,8 +270,11 @@ class PointToPoint:
         status: Status | None = None,
     ) -> Any:
         """Send an object, and receive one meanwhile."""
-        if somebody(dest, sendtag):
-            Call(self._h.send(pickle.dumps(sendobj), dest, sendtag, False, True)).leave()
+        if (dest >= 0 and 0 <= sendtag <= _MOST_TAG) or somebody(dest, sendtag):
+            pending = self._h.send(pickle.dumps(sendobj), dest, sendtag, False, True)
+            # None: it has been sent.
+            if pending is not None:
+                Call(pending).leave()
         return PointToPoint.recv(self, recvbuf, source, recvtag, status)
 
     def _sent_object(self, obj: Any, dest: int, tag: int, sync: bool = False) -> Request:
