@@ -20,6 +20,9 @@ pub(super) struct LogSegment {
 pub(super) struct LogSegments {
     /// In order. Each has samples, and nothing is written to it any more.
     older: VecDeque<LogSegment>,
+    /// Their bytes, and those of their records: each record that is written asks for them.
+    older_bytes: u64,
+    older_recorded: u64,
     /// The last one.
     pub(super) written: LogSegment,
 }
@@ -67,7 +70,12 @@ impl LogSegment {
 
 impl LogSegments {
     pub(super) fn new(older: VecDeque<LogSegment>, written: LogSegment) -> Self {
-        LogSegments { older, written }
+        LogSegments {
+            older_bytes: older.iter().map(|segment| segment.index.end).sum(),
+            older_recorded: older.iter().map(|segment| segment.index.recorded()).sum(),
+            older,
+            written,
+        }
     }
 
     fn oldest(&self) -> &LogSegment {
@@ -86,8 +94,7 @@ impl LogSegments {
 
     /// The bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
-        let older = self.older.iter().map(|segment| segment.index.end);
-        older.sum::<u64>() + self.written.index.end
+        self.older_bytes + self.written.index.end
     }
 
     /// Where to look for a sample that is there: none is, from this number on.
@@ -120,6 +127,8 @@ impl LogSegments {
     /// Records go to this file from now on.
     pub(super) fn go_on_in(&mut self, next: LogSegment) {
         let before = std::mem::replace(&mut self.written, next);
+        self.older_bytes += before.index.end;
+        self.older_recorded += before.index.recorded();
         self.older.push_back(before);
     }
 
@@ -127,8 +136,8 @@ impl LogSegments {
     pub(super) fn outdated(&self, config: &LogConfig, now: u64) -> Option<PathBuf> {
         let oldest = self.older.front()?;
         // A file without records keeps nothing.
-        let others = self.older.iter().skip(1).chain(once(&self.written));
-        let behind: u64 = others.map(|segment| segment.index.recorded()).sum();
+        let older = self.older_recorded - oldest.index.recorded();
+        let behind = older + self.written.index.recorded();
         let is_beyond = config.keep_bytes.is_some_and(|bytes| behind >= bytes);
         let age = config.keep_nanoseconds();
         let is_old = age.is_some_and(|age| oldest.index.time.saturating_add(age) < now);
@@ -137,6 +146,9 @@ impl LogSegments {
 
     /// The oldest file is gone.
     pub(super) fn drop_oldest(&mut self) {
-        self.older.pop_front();
+        if let Some(gone) = self.older.pop_front() {
+            self.older_bytes -= gone.index.end;
+            self.older_recorded -= gone.index.recorded();
+        }
     }
 }
