@@ -43,9 +43,10 @@ pub trait TaskBody: Send + Sized + 'static {
         drop(task);
     }
 
-    /// The task is dropped: what is to be dropped after the rest of its body.
+    /// The task is dropped: what is to be dropped after the rest of its body, of which it borrows
+    /// nothing.
     #[inline]
-    fn dropped_last(&mut self) -> impl Sized {}
+    fn dropped_last(&mut self) -> impl Sized + use<Self> {}
 }
 
 /// A task whose body is known: the owning pointer to one node.
@@ -145,7 +146,7 @@ impl<R: TaskBody> TaskBox<R> {
         },
         discard: |header| {
             let mut node = header.cast::<TaskNode<R>>();
-            // SAFETY: as above.
+            // SAFETY: as above. What it gives borrows nothing of the node, which its type says.
             let _last = unsafe { node.as_mut() }.body.dropped_last();
             // SAFETY: as above; the node was made in `build`.
             unsafe { NodeMemory::destroy(node) };

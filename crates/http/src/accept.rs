@@ -109,7 +109,7 @@ impl ConnectionRoom {
     }
 
     /// Waits until there is no connection, so long at most.
-    pub(crate) async fn is_empty(&self, most: Duration) {
+    pub(crate) async fn until_empty(&self, most: Duration) {
         let all = u32::try_from(self.most).unwrap_or(u32::MAX);
         drop(timeout(most, self.free.acquire_many(all)).await);
     }

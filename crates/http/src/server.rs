@@ -193,7 +193,7 @@ fn start_own(
             tokio::spawn(async move { wakes.run().await });
             room.accept(&listener, &site, site.stopped()).await;
             listener.close();
-            room.is_empty(site.limits.stop_time).await;
+            room.until_empty(site.limits.stop_time).await;
         });
         drop(runtime);
         drop(ended);
@@ -242,7 +242,7 @@ impl StandbyThread {
             }
         }
         drop(self.listener);
-        self.room.is_empty(self.site.limits.stop_time).await;
+        self.room.until_empty(self.site.limits.stop_time).await;
     }
 
     fn listener(&self) -> io::Result<OpenListener> {

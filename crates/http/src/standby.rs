@@ -37,6 +37,7 @@ struct OwnCall<'a>(&'a OwnCalls);
 impl OwnCalls {
     /// Does what may carry out an operation on this thread.
     pub(crate) fn run<R>(&self, call: impl FnOnce() -> R) -> R {
+        // Relaxed: this thread alone writes it.
         let count = self.count.load(Ordering::Relaxed);
         // Sequentially consistent, as what the standby does: either this sees that nobody looks, or
         // the standby, which then looks once more, sees the call.
@@ -93,6 +94,8 @@ fn is_call(count: u64) -> bool {
 
 impl Drop for OwnCall<'_> {
     fn drop(&mut self) {
+        // Relaxed: this thread alone writes it. Release: what the call did is done when its end is
+        // seen.
         let count = self.0.count.load(Ordering::Relaxed);
         self.0.count.store(count + 1, Ordering::Release);
     }

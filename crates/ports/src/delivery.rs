@@ -136,7 +136,7 @@ impl<T: Send + 'static> TaskBody for ItemDelivery<T> {
 
     /// Told that it has lost its task only when the item is gone: then others may run.
     #[inline]
-    fn dropped_last(&mut self) -> impl Sized {
+    fn dropped_last(&mut self) -> impl Sized + use<T> {
         mem::replace(&mut self.to, SentBy(None))
     }
 }
