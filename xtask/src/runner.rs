@@ -243,12 +243,18 @@ mod tests {
     fn rows_beside_each_other_run_at_once_and_stand_in_order() {
         let mut runner = Runner::new(Children::unwatched(), false);
         let (tell, told) = std::sync::mpsc::channel();
+        let (begins, begun) = std::sync::mpsc::channel();
         runner.beside(
             // It ends only while the other runs.
             move |one| {
-                one.check("a", "", || Ok(told.recv()?));
+                one.check("a", "", || {
+                    begins.send(())?;
+                    Ok(told.recv()?)
+                });
             },
-            |other| {
+            move |other| {
+                // After a failure it would not begin.
+                begun.recv().unwrap();
                 other.command("b", Command::new("sh").args(["-c", "exit 0"]));
                 tell.send(Vec::new()).unwrap();
                 other.check("c", "", || Err(anyhow!("no")));

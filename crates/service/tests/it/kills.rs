@@ -57,10 +57,14 @@ fn counts_until_it_is_killed() {
     let create = Create::<OneTally>::of().persist(Persist::Each);
     let tally = wait_blocking(node.create(create)).unwrap().unwrap();
     let stored = wait_blocking(async { tally.get().await.unwrap().by.clone() }).unwrap();
-    for writer in 0..WRITERS {
-        let name = format!("w{writer}");
-        let begin = stored.get(&name).copied().unwrap_or(0);
+    let begins: [u64; WRITERS] = std::array::from_fn(|writer| {
+        let begin = stored.get(&format!("w{writer}")).copied().unwrap_or(0);
         say(&format!("stored {writer} {begin}"));
+        begin
+    });
+    // From the first answer on it may be killed at any time.
+    for (writer, begin) in begins.into_iter().enumerate() {
+        let name = format!("w{writer}");
         let tally = tally.clone();
         let counting = async move {
             // The last may have been answered or not: with its key it is asked for again, and done
