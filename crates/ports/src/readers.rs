@@ -9,21 +9,31 @@
 //! says that it waits and then adds up. All four are sequentially consistent, so one of the two
 //! sees the other. The same holds for a reader that ends.
 //!
+//! A writer that begins at once on its own thread says by one exchange that it is alone, and by
+//! another that it has ended, if nobody has said meanwhile that others wait for that:
+//!
+//! ```text
+//!   OPEN ──────────► CLOSED          under the lock: a writer waits, or holds the exclusion
+//!    ▲ │                ▲
+//!    │ ▼                │ under the lock
+//!   ALONE ─────► ALONE and CLOSED    under the lock: others wait for the one that is alone
+//! ```
+//!
 //! When no writer has come for a good while there is a *reader bias* (Dice and Kogan, BRAVO, 2019).
 //! Each count says so itself. Readers then count with a plain store and a light fence, and look at
 //! nothing else. A writer says that it waits, revokes the bias in all counts, and calls the heavy
 //! fence. From there on those who have counted under the bias are seen, or see that it is revoked.
 //! The latter then look whether a writer waits, as others do.
 
-use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use motet_sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 use motet_sync::{CachePadded, asymmetric, thread_number, thread_number_if_asked};
 
 /// The counts, and what those who begin and end look at.
 pub(crate) struct Readers {
     /// One for each thread with a small number.
     own: Box<[CachePadded<ThreadCounts>]>,
-    /// A writer waits: nobody may begin. Written under the exclusion's lock.
-    writer_waits: AtomicBool,
+    /// [`OPEN`], or why nobody may begin: [`CLOSED`], [`ALONE`], or both.
+    gate: AtomicU8,
     /// The end has been claimed: nothing may be taken any more.
     closing: AtomicBool,
     /// Of all other threads; never biased.
@@ -33,7 +43,7 @@ pub(crate) struct Readers {
 /// Where one thread counts.
 #[derive(Default)]
 pub(crate) struct ThreadCounts {
-    /// Written under the exclusion's lock.
+    /// Set under the exclusion's lock.
     bias: AtomicBool,
     /// Tasks sent off.
     sent: AtomicUsize,
@@ -53,6 +63,15 @@ pub(crate) enum Begun<'a> {
     Not,
 }
 
+/// Readers may begin, and so may a writer at once.
+const OPEN: u8 = 0;
+
+/// A writer waits, or has been let in. Written under the exclusion's lock.
+const CLOSED: u8 = 1;
+
+/// A writer that began at once is alone.
+const ALONE: u8 = 2;
+
 /// So many handlers are a good many.
 const MANY: usize = if cfg!(motet_loom) { 1 } else { 1024 };
 
@@ -61,7 +80,7 @@ impl Readers {
     pub(crate) fn new(threads: usize) -> Self {
         Readers {
             own: (0..threads).map(|_| CachePadded::default()).collect(),
-            writer_waits: AtomicBool::new(true),
+            gate: AtomicU8::new(CLOSED),
             closing: AtomicBool::new(false),
             others: CachePadded::default(),
         }
@@ -170,33 +189,98 @@ impl Readers {
         self.sum(|place| &place.sent).wrapping_sub(begun)
     }
 
+    /// Whether a writer waits or is alone: nobody may begin.
     #[inline]
     pub(crate) fn writer_waits(&self) -> bool {
-        self.writer_waits.load(Ordering::SeqCst)
+        self.gate.load(Ordering::SeqCst) != OPEN
+    }
+
+    /// Whether a writer that began at once is alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.gate.load(Ordering::SeqCst) & ALONE != 0
     }
 
     /// Nobody may begin from here on. Called under the exclusion's lock, as `admit_readers` and
-    /// `set_bias` are.
-    pub(crate) fn stop_readers(&self) {
-        self.writer_waits.swap(true, Ordering::SeqCst);
+    /// `set_bias` are. `true`: a writer that began at once is alone, and finds at its end that
+    /// others wait.
+    pub(crate) fn stop_readers(&self) -> bool {
+        let before = self.gate.fetch_or(CLOSED, Ordering::SeqCst);
         order();
+        self.revoke_bias();
+        before & ALONE != 0
+    }
+
+    /// Readers may begin. Nobody is alone.
+    pub(crate) fn admit_readers(&self) {
+        self.gate.store(OPEN, Ordering::SeqCst);
+    }
+
+    /// A writer that begins at once wants to be alone: nobody may begin from here on. It looks next
+    /// whether anyone runs. Called without the lock.
+    ///
+    /// # Errors
+    /// Whether another one is alone. Else a writer waits, or has been let in.
+    #[inline]
+    pub(crate) fn try_alone(&self) -> Result<(), bool> {
+        let taken = self
+            .gate
+            .compare_exchange(OPEN, ALONE, Ordering::SeqCst, Ordering::Relaxed);
+        taken.map_err(|gate| gate & ALONE != 0)?;
+        order();
+        self.revoke_bias();
+        Ok(())
+    }
+
+    /// It has ended. `false`: others wait for that, and it passes the exclusion on under the lock.
+    #[inline]
+    pub(crate) fn end_alone(&self) -> bool {
+        let ended = self
+            .gate
+            .compare_exchange(ALONE, OPEN, Ordering::SeqCst, Ordering::Relaxed);
+        ended.is_ok()
+    }
+
+    /// It has ended, and others wait for that. Called under the lock.
+    pub(crate) fn ended_alone(&self) {
+        self.gate.store(CLOSED, Ordering::SeqCst);
+    }
+
+    /// Waits for the writer that is alone, if one is. `false`: readers may begin. Called under the
+    /// lock of an exclusion that is open.
+    pub(crate) fn wait_for_alone(&self) -> bool {
+        let both = ALONE | CLOSED;
+        let waits = self
+            .gate
+            .compare_exchange(ALONE, both, Ordering::SeqCst, Ordering::SeqCst);
+        order();
+        waits.is_ok()
+    }
+
+    /// Who has counted under the bias is seen from here on, or sees that it is revoked. Called when
+    /// nobody may begin.
+    #[inline]
+    fn revoke_bias(&self) {
         if self.own.first().is_some_and(|place| place.is_biased()) {
-            // Release: who finds its bias revoked finds that a writer waits, too.
+            // Release: who finds its bias revoked finds that nobody may begin, too.
             let biases = self.own.iter().map(|place| &place.bias);
             biases.for_each(|bias| bias.store(false, Ordering::Release));
             asymmetric::heavy();
         }
     }
 
-    pub(crate) fn admit_readers(&self) {
-        self.writer_waits.store(false, Ordering::SeqCst);
-    }
-
-    /// Sets the bias, until a writer waits. [`asymmetric`] fences are available.
+    /// Sets the bias, until a writer comes; not while one is alone. [`asymmetric`] fences are
+    /// available, and the exclusion is open.
     pub(crate) fn set_bias(&self) {
-        // Release: who begins under the bias sees what the writers before have done.
-        let biases = self.own.iter().map(|place| &place.bias);
-        biases.for_each(|bias| bias.store(true, Ordering::Release));
+        // No writer begins at once meanwhile: it would have looked for the bias too soon.
+        let closed = self
+            .gate
+            .compare_exchange(OPEN, CLOSED, Ordering::SeqCst, Ordering::Relaxed);
+        if closed.is_ok() {
+            // Release: who begins under the bias sees what the writers before have done.
+            let biases = self.own.iter().map(|place| &place.bias);
+            biases.for_each(|bias| bias.store(true, Ordering::Release));
+            self.admit_readers();
+        }
     }
 
     /// The calling thread's own, if it has been here before.
@@ -228,7 +312,7 @@ impl ThreadCounts {
         self.stays_biased()
     }
 
-    // Acquire: see `stop_readers` and `set_bias`.
+    // Acquire: see `revoke_bias` and `set_bias`.
     #[inline]
     fn is_biased(&self) -> bool {
         self.bias.load(Ordering::Acquire)

@@ -57,8 +57,13 @@ impl ActiveInterleave {
     /// as [`ActiveInterleave::try_concurrent`].
     #[inline]
     pub fn try_exclusive(&self) -> Option<EnteredInterleave<'_>> {
-        let taken = self.0.exclusion.try_take();
-        taken.then(|| EnteredInterleave::new(&self.0, true))
+        match self.0.exclusion.try_take() {
+            Ok(()) => Some(EnteredInterleave::new(&self.0, true)),
+            Err(next) => {
+                self.0.carry_out(next);
+                None
+            }
+        }
     }
 }
 

@@ -14,6 +14,10 @@
 //! the readers (`readers.rs`). In every other phase a writer waits: those who enter are held, and
 //! those who leave look, under the lock, whether they were the last.
 //!
+//! An exclusive handler that begins at once takes an `Open` exclusion without a lock, too, and gives
+//! it back. Who comes meanwhile makes it `Taken`, under the lock: then the handler passes it on as
+//! others do.
+//!
 //! Whoever holds the exclusion is one thread (a turn, see `shared.rs`) or one async handler. What
 //! it releases it passes to the next by what a call returns ([`Next`]). There is one node `N` for
 //! turns: here while no turn is queued.
@@ -38,8 +42,8 @@ pub(super) struct Exclusion<N> {
     admitted: CachePadded<AtomicUsize>,
     state: CachePadded<Mutex<State<N>>>,
     async_holder: AsyncHolder,
-    /// An exclusive handler that began at once holds the exclusion. Written by its holder.
-    at_once: AtomicBool,
+    /// Someone has wanted to be alone since the last look whether to bias.
+    had_writer: AtomicBool,
 }
 
 impl<N> Exclusion<N> {
@@ -50,7 +54,7 @@ impl<N> Exclusion<N> {
             admitted: CachePadded::default(),
             state: CachePadded::new(Mutex::new(State::new(node, fairness))),
             async_holder: AsyncHolder::new(),
-            at_once: AtomicBool::new(false),
+            had_writer: AtomicBool::new(false),
         }
     }
 
@@ -61,7 +65,11 @@ impl<N> Exclusion<N> {
     }
 
     pub(super) fn look(&self) -> Look {
-        self.state.lock().look()
+        let mut look = self.state.lock().look();
+        if look.phase == Phase::Open && self.readers.is_alone() {
+            look.phase = Phase::Taken;
+        }
+        look
     }
 }
 
@@ -88,7 +96,7 @@ impl<N> Exclusion<N> {
     #[cold]
     fn enter_while_writer_waits(&self, hold: impl FnOnce() -> Work) -> Entry<N> {
         let mut state = self.state.lock();
-        if state.phase == Phase::Open {
+        if self.is_open(&mut state) {
             // Whoever takes the exclusion next sees that this one has begun.
             return Entry::In;
         }
@@ -141,10 +149,39 @@ impl<N> Exclusion<N> {
         if !asymmetric::is_available() {
             return;
         }
-        let mut state = self.state.lock();
-        let had_writer = std::mem::take(&mut state.had_writer);
+        let state = self.state.lock();
+        // Relaxed: it decides only whether it pays.
+        let had_writer = self.had_writer.swap(false, Ordering::Relaxed);
         if state.phase == Phase::Open && !had_writer {
             self.readers.set_bias();
+        }
+    }
+
+    /// Whether who has begun may go on. If not, somebody holds the exclusion or waits for it, or
+    /// has begun at once and is alone: that one finds at its end that others wait.
+    fn is_open(&self, state: &mut State<N>) -> bool {
+        if state.phase == Phase::Open && self.readers.wait_for_alone() {
+            state.phase = Phase::Taken;
+        }
+        state.phase == Phase::Open
+    }
+
+    /// An open exclusion is open no longer. `true`: nobody holds it.
+    fn shut(&self, state: &mut State<N>) -> bool {
+        self.note_writer();
+        let is_alone = self.readers.stop_readers();
+        state.phase = match is_alone {
+            true => Phase::Taken,
+            false => Phase::Draining,
+        };
+        !is_alone
+    }
+
+    #[inline]
+    fn note_writer(&self) {
+        // Relaxed: as where it is asked. Mostly it is known.
+        if !self.had_writer.load(Ordering::Relaxed) {
+            self.had_writer.store(true, Ordering::Relaxed);
         }
     }
 
@@ -183,10 +220,7 @@ impl<N> Exclusion<N> {
             return Next::BringBack(vec![(Arc::clone(queue), task)]);
         }
         state.exclusive.push(queue, task);
-        if state.phase == Phase::Open {
-            state.had_writer = true;
-            self.readers.stop_readers();
-            state.phase = Phase::Draining;
+        if state.phase == Phase::Open && self.shut(&mut state) {
             return self.pass_to_turn(&mut state);
         }
         Next::Nothing
@@ -196,12 +230,15 @@ impl<N> Exclusion<N> {
     pub(super) fn request_teardown(&self, queue: &QueueHandle, task: Task) -> Next<N> {
         let mut state = self.state.lock();
         state.teardown = Some((Arc::clone(queue), task));
-        match state.phase {
-            Phase::Open | Phase::Draining => {
-                self.readers.stop_readers();
-                state.give_to_turn()
-            }
-            Phase::Taken | Phase::Collecting | Phase::Done => Next::Nothing,
+        let may = match state.phase {
+            Phase::Open => self.shut(&mut state),
+            Phase::Draining => true,
+            Phase::Taken | Phase::Collecting | Phase::Done => false,
+        };
+        if may {
+            state.give_to_turn()
+        } else {
+            Next::Nothing
         }
     }
 

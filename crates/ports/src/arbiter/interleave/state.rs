@@ -37,8 +37,6 @@ pub(super) struct State<N> {
     pub(super) teardown: Option<Work>,
     /// All members are off their ports.
     pub(super) off: bool,
-    /// Someone has wanted to be alone since the last look.
-    pub(super) had_writer: bool,
     pub(super) node: Option<N>,
     /// The async handler that holds the exclusion.
     pub(super) async_holder: Option<&'static str>,
@@ -63,7 +61,6 @@ impl<N> State<N> {
             held: Pending::default(),
             teardown: None,
             off: false,
-            had_writer: false,
             node: Some(node),
             async_holder: None,
         }

@@ -2,9 +2,7 @@
 
 use super::Exclusion;
 use crate::arbiter::interleave::next::Next;
-use crate::arbiter::interleave::state::Phase;
 use crate::readers::Begun;
-use motet_sync::atomic::Ordering;
 use motet_sync::spin_for;
 use std::time::Duration;
 
@@ -15,15 +13,6 @@ const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 8 };
 /// Between two looks. Threads that take turns with every handler spend their time on bringing cache
 /// lines; who waits so long lets the other run a dozen.
 const PAUSE: Duration = Duration::from_micros(2);
-
-/// What has come of a caller that wants to be alone.
-enum Taken {
-    Yes,
-    /// Another one is alone.
-    Held,
-    /// Concurrent handlers run, or the end has been claimed.
-    No,
-}
 
 impl<N> Exclusion<N> {
     /// A concurrent handler begins, if nobody is alone or wants to be. It ends with
@@ -45,7 +34,7 @@ impl<N> Exclusion<N> {
             return Ok(());
         }
         let mut state = self.state.lock();
-        if state.phase == Phase::Open {
+        if self.is_open(&mut state) {
             // Whoever takes the exclusion next sees that this one has begun.
             return Ok(());
         }
@@ -57,60 +46,57 @@ impl<N> Exclusion<N> {
 
     /// An exclusive handler begins, if nothing runs and nothing waits. It ends with
     /// [`Exclusion::end_at_once`].
-    pub(in crate::arbiter::interleave) fn try_take(&self) -> bool {
-        for look in 0..LOOKS {
-            if !self.readers.writer_waits() {
-                match self.try_take_open() {
-                    Taken::Yes => return true,
-                    Taken::Held => {}
-                    Taken::No => return false,
-                }
-            } else if !self.at_once.load(Ordering::Relaxed) && self.readers.writer_waits() {
-                // It has not ended between the two looks: it was posted.
-                return false;
-            }
-            if look + 1 < LOOKS {
-                spin_for(PAUSE);
-            }
+    ///
+    /// # Errors
+    /// It does not begin; who else may.
+    #[inline]
+    pub(in crate::arbiter::interleave) fn try_take(&self) -> Result<(), Next<N>> {
+        match self.readers.try_alone() {
+            Ok(()) => self.take_alone(),
+            Err(true) => self.try_take_soon(),
+            Err(false) => Err(Next::Nothing),
         }
-        false
     }
 
-    fn try_take_open(&self) -> Taken {
-        let mut state = self.state.lock();
-        if self.readers.is_closing() {
-            return Taken::No;
+    /// Another one that began at once is alone.
+    #[cold]
+    fn try_take_soon(&self) -> Result<(), Next<N>> {
+        for _ in 1..LOOKS {
+            spin_for(PAUSE);
+            match self.readers.try_alone() {
+                Ok(()) => return self.take_alone(),
+                Err(true) => {}
+                Err(false) => break,
+            }
         }
-        if state.phase != Phase::Open {
-            return Taken::Held;
+        Err(Next::Nothing)
+    }
+
+    /// Nobody may begin any more: whether nothing runs, and the end has not been claimed.
+    #[inline]
+    fn take_alone(&self) -> Result<(), Next<N>> {
+        self.note_writer();
+        match self.readers.is_closing() || self.anyone_runs() {
+            // Who has begun meanwhile waits for the lock.
+            true => Err(self.end_at_once()),
+            false => Ok(()),
         }
-        state.had_writer = true;
-        // Relaxed, here and elsewhere: it decides only how long a caller looks. It is set before
-        // readers are stopped and reset after they are admitted, so that those who look stay.
-        self.at_once.store(true, Ordering::Relaxed);
-        self.readers.stop_readers();
-        if self.anyone_runs() {
-            // Who has begun meanwhile waits for the lock, and finds the exclusion open.
-            self.readers.admit_readers();
-            self.at_once.store(false, Ordering::Relaxed);
-            return Taken::No;
-        }
-        state.phase = Phase::Taken;
-        Taken::Yes
     }
 
     /// An exclusive handler that began at once has ended.
+    #[inline]
     pub(in crate::arbiter::interleave) fn end_at_once(&self) -> Next<N> {
+        match self.readers.end_alone() {
+            true => Next::Nothing,
+            false => self.pass_on_alone(),
+        }
+    }
+
+    /// Somebody has come meanwhile, and has made the exclusion taken.
+    #[cold]
+    fn pass_on_alone(&self) -> Next<N> {
         let mut state = self.state.lock();
-        let nobody_waits = state.exclusive.is_empty() && state.held.is_empty();
-        let next = if !nobody_waits || state.teardown.is_some() || state.off {
-            self.decide(&mut state)
-        } else {
-            state.phase = Phase::Open;
-            self.readers.admit_readers();
-            Next::Nothing
-        };
-        self.at_once.store(false, Ordering::Relaxed);
-        next
+        self.readers.ended_alone();
+        self.decide(&mut state)
     }
 }
