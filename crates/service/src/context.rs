@@ -1,12 +1,12 @@
 //! For whom a handler runs: who called, until when, and which services wait for it.
 //!
-//! The context is the thread's while a handler is polled. A call that the handler makes takes its
-//! deadline, its principal and the chain of holders from there.
+//! A thread knows the context while it runs or polls a handler. A call that the handler makes takes
+//! its deadline, its principal and the chain of holders from there.
 
 use crate::deadlines::Deadlines;
 use crate::{Fault, FaultCode};
-use motet_sync::thread_local;
-use std::cell::RefCell;
+use scoped_tls::scoped_thread_local;
+use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -38,6 +38,8 @@ pub(crate) struct CallTrace {
 
 /// A service, as what its handlers call knows it.
 pub(crate) trait CallingService: Send + Sync {
+    /// What does not depend on its contract: the same for all that stand for the service.
+    fn record(&self) -> &(dyn Any + Send + Sync);
     fn path(&self) -> &Arc<str>;
     /// Whether it may call services of other processes.
     fn may_call_out(&self) -> bool;
@@ -63,11 +65,10 @@ enum ChainHolder {
 }
 
 /// What a handler that panicked said.
-pub(crate) struct Panicked(pub(crate) Box<dyn std::any::Any + Send>);
+pub(crate) struct Panicked(pub(crate) Box<dyn Any + Send>);
 
-thread_local! {
-    static CURRENT: RefCell<CallContext> = RefCell::new(CallContext::default());
-}
+// The context of the innermost handler that this thread runs.
+scoped_thread_local!(static CURRENT: CallContext);
 
 /// The service that calls another process, until when, and how long that is.
 pub(crate) type CallOut = (Arc<dyn CallingService>, Instant, Duration);
@@ -75,14 +76,16 @@ pub(crate) type CallOut = (Arc<dyn CallingService>, Instant, Duration);
 impl CallContext {
     /// What is inherited where this is called.
     pub(crate) fn current() -> CallContext {
-        CURRENT.with(|current| current.borrow().clone())
+        CallContext::inherited().unwrap_or_default()
     }
 
     /// As [`CallContext::current`]; `None`, which is quicker, where nothing is.
     #[inline]
     pub(crate) fn inherited() -> Option<CallContext> {
-        let is_plain = CURRENT.with(|current| current.borrow().is_plain());
-        (!is_plain).then(CallContext::current)
+        match CURRENT.is_set() {
+            true => CURRENT.with(|current| (!current.is_plain()).then(|| current.clone())),
+            false => None,
+        }
     }
 
     #[inline]
@@ -95,7 +98,10 @@ impl CallContext {
 
     /// The service whose handler runs where this is called, or its job.
     pub(crate) fn caller() -> Option<Arc<str>> {
-        CURRENT.with(|current| current.borrow().principal())
+        match CURRENT.is_set() {
+            true => CURRENT.with(CallContext::principal),
+            false => None,
+        }
     }
 
     /// The chain that a call made in this context carries.
@@ -141,9 +147,8 @@ impl CallContext {
 
     /// Whether a call to `service` would wait for itself.
     pub(crate) fn is_held_by(&self, service: &dyn CallingService) -> bool {
-        let is_it = |own: &Arc<dyn CallingService>| {
-            std::ptr::addr_eq(Arc::as_ptr(own), std::ptr::from_ref(service))
-        };
+        let is_it =
+            |own: &Arc<dyn CallingService>| std::ptr::addr_eq(own.record(), service.record());
         if self.holds && self.own.as_ref().is_some_and(is_it) {
             return true;
         }
@@ -164,13 +169,9 @@ impl CallContext {
     /// Runs `future` in this context; its panic is caught.
     pub(crate) async fn run<F: Future>(self, future: F) -> Result<F::Output, Panicked> {
         let mut future = pin!(future);
-        let mut own = self;
-        poll_fn(move |cx| {
-            let _entered = Entered::new(&mut own);
-            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-                Ok(polled) => polled.map(Ok),
-                Err(payload) => Poll::Ready(Err(Panicked(payload))),
-            }
+        poll_fn(move |cx| match self.run_now(|| future.as_mut().poll(cx)) {
+            Ok(polled) => polled.map(Ok),
+            Err(panicked) => Poll::Ready(Err(panicked)),
         })
         .await
     }
@@ -179,9 +180,10 @@ impl CallContext {
 impl CallContext {
     /// Runs `work` in this context; its panic is caught.
     #[inline]
-    pub(crate) fn run_now<R>(self, work: impl FnOnce() -> R) -> Result<R, Panicked> {
-        let _inside = Inside::new(self);
-        catch_unwind(AssertUnwindSafe(work)).map_err(Panicked)
+    pub(crate) fn run_now<R>(&self, work: impl FnOnce() -> R) -> Result<R, Panicked> {
+        CURRENT.set(self, || {
+            catch_unwind(AssertUnwindSafe(work)).map_err(Panicked)
+        })
     }
 }
 
@@ -219,60 +221,6 @@ pub(crate) fn complete<F: Future>(future: F) -> F::Output {
         Poll::Ready(output) => output,
         Poll::Pending => unreachable!("no method that is not async waits"),
     }
-}
-
-/// Exchanges the thread's context with one that is at rest, until it is dropped.
-struct Entered<'a>(&'a mut CallContext);
-
-impl<'a> Entered<'a> {
-    fn new(own: &'a mut CallContext) -> Self {
-        swap(own);
-        Entered(own)
-    }
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        swap(self.0);
-    }
-}
-
-/// The thread's context is another one until this is dropped; what it was before, unless that was
-/// plain.
-struct Inside(Option<CallContext>);
-
-impl Inside {
-    #[inline]
-    fn new(own: CallContext) -> Self {
-        CURRENT.with(|current| {
-            let mut current = current.borrow_mut();
-            if current.is_plain() {
-                *current = own;
-                return Inside(None);
-            }
-            Inside(Some(std::mem::replace(&mut *current, own)))
-        })
-    }
-}
-
-impl Drop for Inside {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(before) = &mut self.0 {
-            return swap(before);
-        }
-        // Field by field: a context is large for what a call takes.
-        let ended = CURRENT.with(|current| {
-            let mut current = current.borrow_mut();
-            (current.deadline, current.trace, current.holds) = (None, None, false);
-            (current.own.take(), current.chain.take())
-        });
-        drop(ended);
-    }
-}
-
-fn swap(own: &mut CallContext) {
-    CURRENT.with(|current| std::mem::swap(&mut *current.borrow_mut(), own));
 }
 
 impl Panicked {

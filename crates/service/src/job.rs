@@ -45,9 +45,9 @@ impl Cx {
     where
         F: Future<Output = Result<JobResult, Fault>> + Send + 'static,
     {
-        let shared = &self.common.shared;
+        let shared = &self.common().shared;
         // It runs on them, as long as it takes.
-        let threads = self.common.keep_threads()?;
+        let threads = self.common().keep_threads()?;
         let state = JobState {
             service: self.path().to_owned(),
             operation: operation.to_owned(),
@@ -57,7 +57,7 @@ impl Cx {
         let spec = Spec {
             at: Some(format!("/jobs/{}", shared.ids.next())),
             state: Some(crate::json::to_value(&state)?),
-            network: self.common.network,
+            network: self.common().network,
             ..Spec::of_kind("job")
         };
         let slot = create::<JobService>(shared, spec).await?;
@@ -82,7 +82,7 @@ impl Cx {
             unbegun.begins();
             working.await;
         };
-        match spawn(&self.common.queue, working) {
+        match spawn(&self.common().queue, working) {
             Ok(()) => Ok(JobRef { path }),
             Err(refused) => {
                 let reason = format!("the queue takes no task: {}", refused.reason);
@@ -238,7 +238,7 @@ impl Ranks {
         E: Send + fmt::Display + 'static,
     {
         let Ranks { cx, world, profile } = self;
-        let shared = &cx.common.shared;
+        let shared = &cx.common().shared;
         let tell = |waits: bool| {
             if let Some(job) = job_of(&cx) {
                 drop(job.client.post(JobRequest::WaitForCores(waits)));

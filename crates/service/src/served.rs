@@ -35,7 +35,7 @@ use crate::{Contract, Cx, Fault, FaultCode, Group, Parts, Serves, Service, State
 use loaded::LoadedState;
 use motet_dispatch::Timer;
 use motet_ports::{Activation, ActiveInterleave, Interleave, Receive};
-use motet_sync::Mutex;
+use motet_sync::{Mutex, SpinMutex};
 use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
@@ -47,7 +47,7 @@ use std::time::Duration;
 pub(crate) struct Served<S: Service> {
     pub(crate) slot: Arc<SlotOf<S>>,
     /// Empty while an exclusive handler has the service, and while it is built anew.
-    cell: Mutex<Option<Arc<S>>>,
+    cell: SpinMutex<Option<Arc<S>>>,
     plan: ServicePlan,
     /// There once it serves.
     interleave: OnceLock<ActiveInterleave>,
@@ -78,7 +78,7 @@ impl<S: Service> Served<S> {
         };
         Served {
             slot,
-            cell: Mutex::new(None),
+            cell: SpinMutex::new(None),
             plan,
             interleave: OnceLock::new(),
             work: Mutex::new(work),
@@ -127,7 +127,7 @@ impl<S: Service> Served<S> {
 
     /// Begins to serve.
     fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
-        *self.cell.lock() = Some(Arc::new(service));
+        self.put(Some(Arc::new(service)));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
         let [one, three, five] = [(); 3].map(|()| Arc::clone(self));
         // One closure, whose future all three ports have: each more is compiled for each service.
@@ -183,6 +183,12 @@ impl<S: Service> Served<S> {
         Ok(())
     }
 
+    /// Puts the service into its cell.
+    #[inline]
+    fn put(&self, service: Option<Arc<S>>) {
+        drop(self.cell.with(|cell| std::mem::replace(cell, service)));
+    }
+
     /// Starts the periodic operations: one that has not begun when its time comes again is not
     /// posted twice.
     fn beats(self: &Arc<Self>) -> Vec<Timer> {
@@ -236,7 +242,7 @@ impl<S: Service> AnyServed for Served<S> {
         self.leave_ports();
         // Before the cell is empty: what is built anew does not come into it.
         *self.slot.common.life.lock() = Lifecycle::Dropped;
-        let service = self.cell.lock().take();
+        let service = self.cell.with(Option::take);
         drop(service);
         self.slot.subscriptions.end(self.slot.common.version());
         SlotOf::<S>::refuse_all(&self.slot);
@@ -250,7 +256,7 @@ async fn started(
     within: Duration,
 ) -> Result<(), Fault> {
     let starting = cx.context(true).run(start);
-    let deadlines = &cx.common.shared.deadlines;
+    let deadlines = &cx.common().shared.deadlines;
     match deadlines.before(cx.deadline(), starting).await {
         Ok(Ok(started)) => started,
         Ok(Err(panicked)) => Err(Fault::failed(format!(

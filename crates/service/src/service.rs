@@ -50,7 +50,7 @@ pub(crate) use any_service::AnyService;
 pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
-pub(crate) use direct::{AtOnce, HandlerLengths};
+pub(crate) use direct::{AtOnce, HandlerLengths, RanOr};
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
 pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, SlotOf, UNIFORM};

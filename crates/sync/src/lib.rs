@@ -10,7 +10,7 @@
 //!
 //! Outside of both the façade costs nothing: the names are those of `std`.
 //!
-//! - Depends on: `crossbeam-utils` (cache-line padding), `rustix` (on Linux, for fences of which
+//! - Depends on: `crossbeam-utils` (cache-line padding), `spin` (a lock for short holds), `rustix` (on Linux, for fences of which
 //!   one side pays).
 //! - Used by: every crate of the core.
 //!
@@ -52,6 +52,7 @@ mod owned_thread;
 mod parker;
 mod renew_waker;
 mod serial;
+mod spin_mutex;
 mod thread_number;
 #[cfg(motet_loom)]
 mod try_mutex;
@@ -70,6 +71,7 @@ pub use owned_thread::OwnedThread;
 pub use parker::{Parker, Unparker};
 pub use renew_waker::renew_waker;
 pub use serial::Serial;
+pub use spin_mutex::SpinMutex;
 #[cfg(motet_loom)]
 pub use thread_number::set_thread_number;
 pub use thread_number::{thread_number, thread_number_if_asked};

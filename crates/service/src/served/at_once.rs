@@ -6,7 +6,7 @@ use super::telling::Telling;
 use crate::context::CallContext;
 use crate::latency::{ONE_IN, is_measured};
 use crate::options::{Options, RequestEnvelope};
-use crate::service::{AtOnce, ContractOf, Figures, StateOf};
+use crate::service::{AtOnce, ContractOf, Figures, RanOr, SlotOf, StateOf};
 use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot, Verb};
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -28,16 +28,14 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
         request: <ContractOf<S> as Contract>::Request,
         options: &mut Options,
         context: Option<&CallContext>,
-    ) -> Result<
-        Result<<ContractOf<S> as Contract>::Outcome, Fault>,
-        <ContractOf<S> as Contract>::Request,
-    > {
+        own: Arc<SlotOf<S>>,
+    ) -> RanOr<ContractOf<S>> {
         let entered = self.interleave.get().and_then(|it| match operation.group {
             Group::Exclusive => it.try_exclusive(),
             _ => it.try_concurrent(),
         });
         let Some(_entered) = entered else {
-            return Err(request);
+            return Err((request, own));
         };
         let (verb, group) = (operation.verb, operation.group);
         if let Err(fault) = self.admit_at_once(verb, group, options, context) {
@@ -54,7 +52,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             true => (Some(clock.now()), 1),
             false => (self.sampled(before), ONE_IN),
         };
-        let cx = Cx::new(common, RequestEnvelope::new(options, context, clock, None));
+        let cx = Cx::of(own, RequestEnvelope::new(options, context, clock, None));
         let ended = match operation.group {
             Group::Exclusive => self
                 .change_now(&cx, request, None)
@@ -98,11 +96,13 @@ impl<S: Service> Served<S> {
         let common = &self.slot.common;
         self.admit_at_once(Verb::Get, Group::Concurrent, options, context)?;
         self.slot.common.has_version(options.if_version)?;
-        // The state is read under the lock: that is quicker than to share the service.
-        let cell = self.cell.lock();
-        let service = cell.as_ref().ok_or_else(|| common.absence())?;
-        let begun = self.sampled(Figures::count(&common.figures.calls));
-        let snapshot = self.snapshot(service);
+        // The state is read where the service is: that is quicker than to share the service.
+        let read = self.cell.with(|cell| {
+            let service = cell.as_ref()?;
+            let begun = self.sampled(Figures::count(&common.figures.calls));
+            Some((begun, self.snapshot(service)))
+        });
+        let (begun, snapshot) = read.ok_or_else(|| common.absence())?;
         self.slot
             .common
             .took(ContractOf::<S>::OPERATIONS.len(), begun, ONE_IN);
@@ -124,7 +124,7 @@ impl<S: Service> Served<S> {
             .common
             .has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
-        let Some(service) = self.cell.lock().clone() else {
+        let Some(service) = self.cell.with(|cell| cell.clone()) else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
         self.query_now(&service, cx, request).map_err(Failed::Panic)

@@ -113,7 +113,7 @@ impl<S: Service> Served<S> {
         item.room.leave();
         let begun = self.slot.common.in_time(item.envelope.deadline)?;
         self.slot.common.has_version(item.envelope.if_version())?;
-        let service = self.cell.lock().clone();
+        let service = self.cell.with(|cell| cell.clone());
         let service = service.ok_or_else(|| common.absence())?;
         Figures::count(&common.figures.calls);
         Ok((begun, service))
@@ -127,7 +127,7 @@ impl<S: Service> Served<S> {
         request: <ContractOf<S> as Contract>::Request,
     ) -> Result<<ContractOf<S> as Contract>::Outcome, Panicked> {
         let running = || complete(ContractOf::<S>::concurrent(service, cx, request));
-        cx.context(true).run_now(running)
+        cx.run_now(running)
     }
 
     /// The state with its version; the caller is in the interleave.

@@ -160,13 +160,13 @@ impl<S: Service> Served<S> {
             .has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
         let _taken = TakenService::of(self);
-        let Some(mut shared) = self.cell.lock().take() else {
+        let Some(mut shared) = self.cell.with(Option::take) else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
         let service = alone(&mut shared);
         let before = self.before(service, &request);
         let running = || complete(ContractOf::<S>::exclusive(&mut *service, cx, request));
-        let outcome = match cx.context(true).run_now(running) {
+        let outcome = match cx.run_now(running) {
             Ok(outcome) => outcome,
             Err(panicked) => {
                 self.torn(shared, before.state, &panicked);
@@ -182,7 +182,7 @@ impl<S: Service> Served<S> {
         }
         let told = before.told.filter(|_| changed.changed);
         let telling = self.telling(cx, &shared, told, changed.failed);
-        *self.cell.lock() = Some(shared);
+        self.put(Some(shared));
         Ok((outcome, telling))
     }
 
@@ -205,7 +205,7 @@ impl<S: Service> Served<S> {
             return self.give(reply, Err(fault), captured);
         }
         let taken = TakenService::of(self);
-        let Some(mut shared) = self.cell.lock().take() else {
+        let Some(mut shared) = self.cell.with(Option::take) else {
             return self.give(reply, Err(common.absence()), captured);
         };
         let service = alone(&mut shared);
@@ -233,7 +233,7 @@ impl<S: Service> Served<S> {
         }
         let told = before.told.filter(|_| changed.changed);
         let telling = self.telling(&cx, &shared, told, changed.failed);
-        *self.cell.lock() = Some(shared);
+        self.put(Some(shared));
         let tells = self.tells(telling);
         self.answer(&cx, outcome, reply, captured);
         drop(tells);
@@ -326,7 +326,7 @@ impl<S: Service> Served<S> {
         match before {
             Some(before) => {
                 alone(&mut shared).state_mut().restore(before);
-                *self.cell.lock() = Some(shared);
+                self.put(Some(shared));
             }
             None => {
                 drop(shared);

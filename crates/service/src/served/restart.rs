@@ -82,13 +82,12 @@ impl<S: Service> Served<S> {
         drop(self.tells(self.telling_state(version, &service)));
         let service = Arc::new(service);
         {
-            // Both: who ends the service sets its life, and then empties the cell.
-            let mut cell = self.cell.lock();
+            // Under the lock: who ends the service sets its life, and then empties the cell.
             let mut life = common.life.lock();
             if life.is_end() {
                 return;
             }
-            *cell = Some(service);
+            self.put(Some(service));
             *life = Lifecycle::Running;
         }
         common.shared.changed(common);
@@ -103,7 +102,7 @@ pub(super) trait BuiltAnew {
 
 impl<S: Service> BuiltAnew for Arc<Served<S>> {
     fn has_lost(&self) -> bool {
-        self.cell.lock().is_none()
+        self.cell.with(|cell| cell.is_none())
     }
 
     fn build_anew(&self, why: &Fault) {

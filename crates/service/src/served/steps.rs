@@ -81,19 +81,23 @@ impl<S: Service> ServedSteps for Served<S> {
     }
 
     fn shared(&self) -> Option<AnyOne> {
-        self.cell.lock().clone().map(|service| service as AnyOne)
+        self.cell
+            .with(|cell| cell.clone())
+            .map(|service| service as AnyOne)
     }
 
     fn take(&self) -> Option<AnyOne> {
-        self.cell.lock().take().map(|service| service as AnyOne)
+        self.cell
+            .with(Option::take)
+            .map(|service| service as AnyOne)
     }
 
     fn put(&self, service: AnyOne) {
-        *self.cell.lock() = service.downcast().ok();
+        self.put(service.downcast().ok());
     }
 
     fn is_empty(&self) -> bool {
-        self.cell.lock().is_none()
+        self.cell.with(|cell| cell.is_none())
     }
 
     fn state_value(&self, service: &(dyn Any + Send + Sync)) -> Result<Value, Fault> {

@@ -137,14 +137,14 @@ where
         if let Some(context) = &context {
             self.options.capture |= context.trace.is_some();
         }
-        let slot = match self.client.slot() {
+        let slot = match self.client.into_slot() {
             Ok(slot) => slot,
-            Err(remote) => return Calling(self.make.send(remote, self.options)),
+            Err(remote) => return Calling(self.make.send(&remote, self.options)),
         };
         let ran = self.make.run(slot, &mut self.options, context.as_ref());
         Calling(match ran {
             Ok(result) => Stage::Done(Some(result)),
-            Err(make) => make.post(slot, self.options, context),
+            Err((make, slot)) => make.post(&slot, self.options, context),
         })
     }
 }
@@ -185,31 +185,35 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
     #[inline]
     fn run(
         self,
-        slot: &ServiceSlot<C>,
+        slot: Arc<ServiceSlot<C>>,
         options: &mut Options,
         context: Option<&CallContext>,
-    ) -> Result<Result<T, Fault>, Self> {
+    ) -> Result<Result<T, Fault>, (Self, Arc<ServiceSlot<C>>)> {
         match self {
             Make::Operation(request, reply, read) => {
                 let operation = C::operation(&request);
                 let Some(served) = slot.direct(Some(operation), options, context) else {
-                    return Err(Make::Operation(request, reply, read));
+                    return Err((Make::Operation(request, reply, read), slot));
                 };
                 let ran = match options.at_once {
-                    true => slot
-                        .as_task(|| served.run(operation, request, options, context))
-                        .unwrap_or_else(|| Ok(Err(no_answer(&slot.common.path)))),
-                    false => served.run(operation, request, options, context),
+                    true => {
+                        let common = Arc::clone(&slot.common);
+                        let run = || served.run(operation, request, options, context, slot);
+                        let panicked = || Ok(Err(no_answer(&common.path)));
+                        common.as_task(run).unwrap_or_else(panicked)
+                    }
+                    false => served.run(operation, request, options, context, slot),
                 };
                 ran.map(|outcome| outcome.and_then(read))
-                    .map_err(|request| Make::Operation(request, reply, read))
+                    .map_err(|(request, slot)| (Make::Operation(request, reply, read), slot))
             }
             Make::Get(make, read) => {
                 let served = slot.direct(None, options, context);
                 let got = served.and_then(|served| served.get(options, context));
-                got.map(|got| got.map(read)).ok_or(Make::Get(make, read))
+                got.map(|got| got.map(read))
+                    .ok_or((Make::Get(make, read), slot))
             }
-            uniform @ Make::Uniform(..) => Err(uniform),
+            uniform @ Make::Uniform(..) => Err((uniform, slot)),
         }
     }
 

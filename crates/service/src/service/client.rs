@@ -269,8 +269,8 @@ impl<C: Contract> Client<C> {
     }
 
     /// The slot, or the way there.
-    pub(crate) fn slot(&self) -> Result<&Arc<ServiceSlot<C>>, &Arc<dyn Remote>> {
-        match &self.target {
+    pub(super) fn into_slot(self) -> Result<Arc<ServiceSlot<C>>, Arc<dyn Remote>> {
+        match self.target {
             Target::Here(slot) => Ok(slot),
             Target::Elsewhere(remote) => Err(remote),
         }

@@ -3,7 +3,7 @@
 use super::any_service::AnyService;
 use super::definition::typed;
 use super::slot::Common;
-use crate::context::CallContext;
+use crate::context::{CallContext, CallingService, Panicked};
 use crate::options::RequestEnvelope;
 use crate::queue::Queue;
 use crate::report::Level;
@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 ///
 /// A method of a contract takes `cx: &Cx` if it wants it; one without receiver takes `cx: Cx`.
 pub struct Cx {
-    pub(crate) common: Arc<Common>,
+    /// What calls of the handler inherit. It has the service, and holds its group.
+    context: CallContext,
     pub(crate) envelope: RequestEnvelope,
     /// What the job knows whose work this is: `job.rs`.
     pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
@@ -33,8 +34,20 @@ pub struct Cx {
 impl Cx {
     #[inline]
     pub(crate) fn new(common: &Arc<Common>, envelope: RequestEnvelope) -> Self {
+        Cx::of(Arc::<Common>::clone(common), envelope)
+    }
+
+    /// As [`Cx::new`], of a service for which something stands that need not be counted anew.
+    #[inline]
+    pub(crate) fn of(own: Arc<dyn CallingService>, mut envelope: RequestEnvelope) -> Self {
         Cx {
-            common: Arc::clone(common),
+            context: CallContext {
+                deadline: envelope.deadline,
+                own: Some(own),
+                holds: true,
+                chain: envelope.chain.take(),
+                trace: envelope.trace().map(|trace| trace.id),
+            },
             envelope,
             job: None,
             keys: Mutex::default(),
@@ -55,28 +68,35 @@ impl Cx {
         )
     }
 
+    /// What does not depend on the contract.
+    pub(crate) fn common(&self) -> &Common {
+        let own = self.context.own.as_ref();
+        let common = own.and_then(|own| own.record().downcast_ref());
+        common.expect("a handler is one of a service")
+    }
+
     /// The context in which a handler runs; it holds its service's group, if `holds`.
-    #[inline]
     pub(crate) fn context(&self, holds: bool) -> CallContext {
-        CallContext {
-            deadline: self.envelope.deadline,
-            own: Some(Arc::clone(&self.common) as _),
-            holds,
-            chain: self.envelope.chain.clone(),
-            trace: self.envelope.trace().map(|trace| trace.id),
-        }
+        let context = self.context.clone();
+        CallContext { holds, ..context }
+    }
+
+    /// Runs a handler that does not wait; its panic is caught.
+    #[inline]
+    pub(crate) fn run_now<R>(&self, handler: impl FnOnce() -> R) -> Result<R, Panicked> {
+        self.context.run_now(handler)
     }
 
     /// The path of the service.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.common.path
+        &self.common().path
     }
 
     /// The queue of the service, for arbiters of its own: joins of subscriptions, for instance.
     #[must_use]
     pub fn queue(&self) -> Queue {
-        Queue(Arc::clone(&self.common.queue))
+        Queue(Arc::clone(&self.common().queue))
     }
 
     /// Who called, if that is known: the path of a service, or a name that the caller gave.
@@ -91,13 +111,13 @@ impl Cx {
         // A call that is carried out at once has begun just now.
         self.envelope
             .deadline
-            .unwrap_or_else(|| self.clock().in_future(self.common.shared.limit()))
+            .unwrap_or_else(|| self.clock().in_future(self.common().shared.limit()))
     }
 
     /// The clock of the node: virtual under a replay.
     #[must_use]
     pub fn clock(&self) -> &Clock {
-        self.common.shared.deadlines.clock()
+        self.common().shared.deadlines.clock()
     }
 
     /// The header of this type, if the caller has sent one.
@@ -130,7 +150,7 @@ impl Cx {
     /// Has Lookup and [`AnyClient::operations`] list these operations, too, for a contract that
     /// [does not list all](Contract::IS_OPEN). What was said first stays.
     pub fn lists(&self, operations: Vec<&'static Operation>) {
-        let _ = self.common.further.set(operations);
+        let _ = self.common().further.set(operations);
     }
 
     /// The client of this very service. A call that a handler of a group makes to it and awaits is
@@ -144,10 +164,10 @@ impl Cx {
 
     /// This very service, and not another that has its path by now.
     fn own_service(&self) -> Result<Arc<dyn AnyService>, Fault> {
-        let found = self.common.shared.service(&self.common.path)?;
-        match found.common().id == self.common.id {
+        let found = self.common().shared.service(&self.common().path)?;
+        match found.common().id == self.common().id {
             true => Ok(found),
-            false => Err(self.common.absence()),
+            false => Err(self.common().absence()),
         }
     }
 
@@ -156,7 +176,7 @@ impl Cx {
     /// # Errors
     /// A fault when there is none, or it has another contract.
     pub fn client<K: ContractClient>(&self, path: &str) -> Result<K, Fault> {
-        typed(self.common.shared.service(path)?)
+        typed(self.common().shared.service(path)?)
     }
 
     /// The service at `path`, whatever its contract.
@@ -164,7 +184,7 @@ impl Cx {
     /// # Errors
     /// A fault when there is none.
     pub fn find(&self, path: &str) -> Result<AnyClient, Fault> {
-        self.common.shared.service(path).map(AnyClient)
+        self.common().shared.service(path).map(AnyClient)
     }
 
     /// Has the notifications of `publisher` sent to this service, as long as both are there. `make`
@@ -186,7 +206,7 @@ impl Cx {
         let own = crate::Client::<K::Contract>::here(slot);
         let how = how.named(&format!(
             "{}#{}",
-            self.common.path,
+            self.common().path,
             std::any::type_name::<P>()
         ));
         publisher
@@ -197,23 +217,23 @@ impl Cx {
 
     /// Writes to the node's log.
     pub fn info(&self, text: &str) {
-        self.common
+        self.common()
             .shared
-            .log(Level::Info, "service", &self.common.path, text);
+            .log(Level::Info, "service", &self.common().path, text);
     }
 
     /// Writes to the node's log that something is not as it should be.
     pub fn warn(&self, text: &str) {
-        self.common
+        self.common()
             .shared
-            .log(Level::Warning, "service", &self.common.path, text);
+            .log(Level::Warning, "service", &self.common().path, text);
     }
 }
 
 impl Clone for Cx {
     fn clone(&self) -> Self {
         Cx {
-            common: Arc::clone(&self.common),
+            context: self.context.clone(),
             envelope: self.envelope.clone(),
             job: self.job.clone(),
             keys: Mutex::default(),
@@ -225,7 +245,7 @@ impl Clone for Cx {
 impl fmt::Debug for Cx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cx")
-            .field("path", &self.common.path)
+            .field("path", &self.common().path)
             .field("principal", &self.principal())
             .finish_non_exhaustive()
     }

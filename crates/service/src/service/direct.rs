@@ -36,18 +36,26 @@ pub(crate) trait AtOnce<C: Contract>: Send + Sync {
         context: Option<&CallContext>,
     ) -> Option<Result<Snapshot<C::State>, Fault>>;
 
-    /// Runs the handler of an operation whose method is not async, if the options let it in.
+    /// Runs the handler of an operation whose method is not async, if the options let it in. Its
+    /// context keeps the slot.
     ///
     /// # Errors
-    /// The request, when it would have to wait. The options are as they were.
+    /// The request and the slot, when it would have to wait. The options are as they were.
     fn run(
         self: Arc<Self>,
         operation: &Operation,
         request: C::Request,
         options: &mut Options,
         context: Option<&CallContext>,
-    ) -> Result<Result<C::Outcome, Fault>, C::Request>;
+        own: Arc<ServiceSlot<C>>,
+    ) -> RanOr<C>;
 }
+
+/// What has come of a handler; or what it was to get, back.
+pub(crate) type RanOr<C> = Result<
+    Result<<C as Contract>::Outcome, Fault>,
+    (<C as Contract>::Request, Arc<ServiceSlot<C>>),
+>;
 
 /// A service at work, for operations that may be carried out where they are called. It is there
 /// once the service serves, but not under a replay.
@@ -186,17 +194,17 @@ impl<C: Contract> ServiceSlot<C> {
             false => None,
         }
     }
+}
 
+impl Common {
     /// Does `work` on the calling thread as a task of the service: with its panic, beside that of a
     /// handler, whoever hears of the service's panics is told. `None`: there was one.
     pub(crate) fn as_task<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         let mut done = None;
-        self.common.queue.guarded(|| done = Some(as_task(work)));
+        self.queue.guarded(|| done = Some(as_task(work)));
         done
     }
-}
 
-impl Common {
     /// Whether `operation`, or Get, may be carried out now where it is called.
     #[inline]
     fn starts_at_once(

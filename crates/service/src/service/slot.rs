@@ -21,6 +21,7 @@ use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -63,6 +64,10 @@ pub(crate) struct Common {
 }
 
 impl CallingService for Common {
+    fn record(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+
     fn path(&self) -> &Arc<str> {
         &self.path
     }
@@ -81,6 +86,32 @@ impl CallingService for Common {
 
     fn name_everywhere(&self) -> String {
         format!("{:016x}.{}", self.shared.token, self.id)
+    }
+}
+
+impl<C: Contract> CallingService for ServiceSlot<C> {
+    fn record(&self) -> &(dyn Any + Send + Sync) {
+        &*self.common
+    }
+
+    fn path(&self) -> &Arc<str> {
+        self.common.path()
+    }
+
+    fn may_call_out(&self) -> bool {
+        self.common.may_call_out()
+    }
+
+    fn deadlines(&self) -> &Deadlines {
+        self.common.deadlines()
+    }
+
+    fn limit(&self) -> Duration {
+        self.common.limit()
+    }
+
+    fn name_everywhere(&self) -> String {
+        self.common.name_everywhere()
     }
 }
 

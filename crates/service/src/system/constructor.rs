@@ -79,14 +79,14 @@ pub(crate) struct ManifestService {
 
 impl Constructors for ConstructorService {
     async fn create(cx: Cx, spec: Spec) -> Result<ServiceInfo, Fault> {
-        let service = cx.common.shared.create_kind(spec).await?;
+        let service = cx.common().shared.create_kind(spec).await?;
         Ok(service.info())
     }
 }
 
 impl CatalogueService {
     async fn begin(&mut self, cx: &Cx) -> Result<(), Fault> {
-        for (name, kind) in &cx.common.shared.kinds {
+        for (name, kind) in &cx.common().shared.kinds {
             let info = KindInfo {
                 contract: kind.uri().to_owned(),
                 operations: kind.operations(),
@@ -109,7 +109,7 @@ impl Catalogues for CatalogueService {
 
 impl Manifests for ManifestService {
     async fn load(cx: Cx, texts: Vec<String>) -> Result<Vec<Loaded>, Fault> {
-        crate::manifest::load(&cx.common.shared, &texts).await
+        crate::manifest::load(&cx.common().shared, &texts).await
     }
 
     fn schema(&self) -> Value {

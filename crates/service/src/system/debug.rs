@@ -80,7 +80,7 @@ const KEPT: usize = 256;
 
 impl Diagnostics for DiagnosticsService {
     async fn figures(cx: Cx) -> Vec<Figure> {
-        let services = cx.common.shared.services();
+        let services = cx.common().shared.services();
         let figure = |service: &crate::service::Any| Figure {
             path: service.common().path.to_string(),
             lifecycle: service.common().life.lock().clone(),
@@ -102,7 +102,7 @@ impl Debug for DebugService {
     }
 
     async fn waiting(cx: Cx) -> Vec<WaitingService> {
-        let deadlines = &cx.common.shared.deadlines;
+        let deadlines = &cx.common().shared.deadlines;
         let now = deadlines.clock().now();
         let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let mut waits = deadlines.waiting();

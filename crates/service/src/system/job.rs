@@ -97,7 +97,7 @@ impl JobService {
     /// A job whose service is dropped is cancelled.
     async fn end(self, cx: &Cx) {
         if self.job.status == JobStatus::Running || self.job.status == JobStatus::WaitsForCores {
-            cx.common.shared.cancel_job(cx.common.id);
+            cx.common().shared.cancel_job(cx.common().id);
         }
     }
 
@@ -155,7 +155,7 @@ impl Job for JobService {
         if self.has_ended() {
             return Err(Fault::unknown_entry("the job has ended already"));
         }
-        cx.common.shared.cancel_job(cx.common.id);
+        cx.common().shared.cancel_job(cx.common().id);
         self.job.status = JobStatus::Cancelled;
         Ok(())
     }

@@ -90,7 +90,7 @@ pub(crate) struct MeshService {
 
 impl Mesh for MeshService {
     async fn status(cx: Cx) -> Result<MeshStatus, Fault> {
-        let mesh = cx.common.shared.mesh.as_ref();
+        let mesh = cx.common().shared.mesh.as_ref();
         let mesh = mesh.ok_or_else(|| Fault::failed("this node is in no mesh"))?;
         Ok(MeshStatus {
             node: mesh.name().to_string(),

@@ -46,8 +46,8 @@ struct RunTaken<'a> {
 
 impl<'a> RunTaken<'a> {
     fn new(cx: &'a Cx, name: &'a str) -> Result<Self, Fault> {
-        let key = (Arc::clone(&cx.common.path), name.to_owned());
-        match cx.common.shared.runs.lock().entry(key) {
+        let key = (Arc::clone(&cx.common().path), name.to_owned());
+        match cx.common().shared.runs.lock().entry(key) {
             Entry::Vacant(free) => {
                 free.insert(cx.job_path().unwrap_or_default().to_owned());
                 Ok(RunTaken { cx, name })
@@ -66,7 +66,7 @@ impl<'a> RunTaken<'a> {
 
 impl Drop for RunTaken<'_> {
     fn drop(&mut self) {
-        let common = &self.cx.common;
+        let common = self.cx.common();
         let key = (Arc::clone(&common.path), self.name.to_owned());
         common.shared.runs.lock().remove(&key);
     }
@@ -300,7 +300,7 @@ async fn job(cx: &Cx, job: JobRef, until: Option<Instant>) -> Result<Value, Faul
     let Some(until) = until else {
         return end_of(&client).await;
     };
-    let ended = cx.common.shared.deadlines.before(until, end_of(&client));
+    let ended = cx.common().shared.deadlines.before(until, end_of(&client));
     if let Ok(ended) = ended.await {
         return ended;
     }
