@@ -3,8 +3,10 @@
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::receiver::Offer;
-use motet_dispatch::{Causalities, Exception};
-use std::cell::Cell;
+use motet_dispatch::{Causalities, Exception, drop_each, drop_flat};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Says whether a receiver wants an item. Runs on the poster's thread, under the port's lock: it
@@ -13,6 +15,12 @@ pub(crate) type Predicate<T> = Box<dyn Fn(&T) -> bool + Send + Sync>;
 
 motet_sync::thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// Whether there may be something in [`KEPT`].
+    static HAS_KEPT: Cell<bool> = const { Cell::new(false) };
+    /// What user code has given up that ran under a port's lock. Without a destructor, so that it
+    /// can be used while a thread ends: it is empty, and without memory, when the port is unlocked.
+    static KEPT: ManuallyDrop<RefCell<Vec<Box<dyn Any>>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// Ports call this before they lock: user code that runs under a port's lock could wait for itself.
@@ -37,6 +45,30 @@ pub(crate) fn inside<R>(user_code: impl FnOnce() -> R) -> R {
     user_code()
 }
 
+/// Drops what a port has held. Its destructors may use ports: under a port's lock it is kept until
+/// that is released ([`drop_kept`]).
+pub(crate) fn drop_outside<T: 'static>(value: T) {
+    if !INSIDE.with(Cell::get) {
+        return drop_flat(value);
+    }
+    KEPT.with(|kept| kept.borrow_mut().push(Box::new(value)));
+    HAS_KEPT.with(|has_kept| has_kept.set(true));
+}
+
+/// Drops what user code has given up under a port's lock. The caller holds none.
+#[cold]
+pub(crate) fn drop_kept() {
+    drop_each(KEPT.with(|kept| mem::take(&mut *kept.borrow_mut())));
+}
+
+/// Has that dropped once the port is unlocked.
+#[inline]
+fn drop_kept_later(deferred: &mut Deferred) {
+    if HAS_KEPT.with(|has_kept| has_kept.replace(false)) {
+        deferred.call(drop_kept);
+    }
+}
+
 /// Whether `predicate` wants the offered item. A predicate that panics wants nothing; the panic
 /// goes the way of `queue`'s exceptions.
 pub(crate) fn wants<T: Send + 'static>(
@@ -45,6 +77,7 @@ pub(crate) fn wants<T: Send + 'static>(
     queue: &QueueHandle,
 ) -> bool {
     let wanted = answer(predicate, offer.item(), queue);
+    drop_kept_later(offer.deferred());
     wanted.unwrap_or_else(|exception| {
         offer.raise(QueueHandle::clone(queue), exception);
         false
@@ -60,7 +93,9 @@ pub(crate) struct Asker<'a> {
 
 impl Asker<'_> {
     pub(crate) fn wants<T>(&mut self, predicate: &Predicate<T>, item: &T) -> bool {
-        answer(predicate, item, self.queue).unwrap_or_else(|exception| {
+        let wanted = answer(predicate, item, self.queue);
+        drop_kept_later(self.deferred);
+        wanted.unwrap_or_else(|exception| {
             let queue = QueueHandle::clone(self.queue);
             self.deferred.raise(queue, exception, Causalities::active());
             false

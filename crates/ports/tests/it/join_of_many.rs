@@ -4,6 +4,7 @@
 use crate::support::{here, port_with, post_all};
 use motet_ports::guard;
 use motet_ports::{ExceptionPort, JoinedReceive, MultipleItemReceive, MultiplePortReceive, Port};
+use motet_sync::Mutex;
 use motet_testkit::Log;
 
 /// An item with its source and its tag.
@@ -390,4 +391,38 @@ fn sem_g14_sem_g269_a_guard_that_uses_a_port_of_its_join_panics_instead_of_waiti
     let message = exceptions.test().unwrap().message().to_owned();
     assert!(message.contains("must not use ports"), "{message}");
     assert_eq!((p.item_count(), q.item_count()), (1, 0));
+}
+
+/// An item that uses a port as it is dropped.
+struct Telling(Port<()>);
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.post(()).expect("nobody refuses");
+    }
+}
+
+#[test]
+fn sem_g14_sem_g269_a_guard_may_drop_the_last_handle_of_a_port_of_its_join() {
+    // Of another port than its own, and of its own, with two items in it.
+    for own in [false, true] {
+        let queue = here();
+        let exceptions = queue.exception_port();
+        let (p, q, told) = (Port::new(), Port::new(), Port::new());
+        post_all(&q, [(); 2].map(|()| Telling(told.clone())));
+        let last = Mutex::new(Some(q.clone()));
+        let gives_up = move || {
+            let _last = last.lock().take();
+            false
+        };
+        let join = match own {
+            false => JoinedReceive::persistent((p.when(move |_| gives_up()), &q), |_| ()),
+            true => JoinedReceive::persistent((&p, q.when(move |_| gives_up())), |_| ()),
+        };
+        join.activate(&queue).unwrap();
+        drop(q);
+        post_all(&p, [()]);
+        assert!(exceptions.test().is_none());
+        assert_eq!((told.item_count(), p.item_count()), (2, 1), "own: {own}");
+    }
 }
