@@ -32,7 +32,7 @@ use crate::predicate;
 use crate::receiver::Receiver;
 use crate::stamps::ItemEntry;
 use bound::Bound;
-use motet_dispatch::BoxList;
+use motet_dispatch::{BoxList, drop_flat};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Serial, TryMutexGuard};
 use pile::Front;
@@ -376,7 +376,7 @@ impl<T: Send + 'static> Drop for PortCore<T> {
         let held = self.inside.empty();
         let front = self.front.take();
         if held.is_some() || front.is_some() {
-            predicate::drop_outside((held, front));
+            predicate::outside(move || drop_flat((held, front)));
         }
     }
 }

@@ -36,7 +36,7 @@ impl<T: Send + 'static> Port<T> {
         let copies =
             predicate::inside(|| items.iter().map(|delivery| delivery.item.clone()).collect());
         drop(state);
-        predicate::drop_kept();
+        predicate::do_kept();
         copies
     }
 
