@@ -271,8 +271,10 @@ class KMeans(_Clusters):
 
     Attributes
     ----------
-    labels_, cluster_centers_, inertia_, n_iter_, sizes_, masses_, spread_, profile_ :
+    labels_, cluster_centers_, inertia_, sizes_, masses_, spread_, profile_ :
         As those of :class:`DeterministicAnnealing`.
+    n_iter_ : int
+        Iterations of the run that counts.
     n_features_in_, feature_names_in_ :
         The columns of the fit, and their names if all are strings.
 
@@ -341,4 +343,7 @@ class KMeans(_Clusters):
                     watched,
                 )
 
-        return self._keep(X, _with_fewer(run, clusters))
+        found = _with_fewer(run, clusters)
+        self._keep(X, found)
+        self.n_iter_ = found.iterations
+        return self

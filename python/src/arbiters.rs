@@ -3,7 +3,8 @@
 use crate::dispatch::Queue;
 use crate::errors::MotetError;
 use crate::handlers::{Handler, Item, handle};
-use crate::ports::{Outside, Part, Port, wants};
+use crate::outside::Outside;
+use crate::ports::{Part, Port, wants};
 use motet::ports::{Active, Attach, Outlet};
 use motet::{
     ActiveInterleave, After, Choice, Interleave, MultipleItemReceive, MultiplePortReceive,

@@ -85,6 +85,12 @@ impl Clustering {
         self.0.cluster_iterations
     }
 
+    /// The steps of the start of K-means that counts.
+    #[getter]
+    fn iterations(&self) -> usize {
+        self.0.iterations
+    }
+
     #[getter]
     fn trace<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         steps(py, &self.0.trace)

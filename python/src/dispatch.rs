@@ -3,7 +3,8 @@
 use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
 use crate::handlers::{Item, handle, raised};
-use crate::ports::{Outside, Port};
+use crate::outside::Outside;
+use crate::ports::Port;
 use crate::stuck::without_places;
 use crate::waiting::{PendingObject, blocked, in_no_handler};
 use motet::{

@@ -52,6 +52,7 @@ mod mpi_window;
 mod mpi_world;
 mod open_file;
 mod open_window;
+mod outside;
 mod own;
 mod pairwise;
 mod pickled;

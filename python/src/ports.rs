@@ -5,15 +5,15 @@
 
 use crate::errors::MotetError;
 use crate::handlers::Item;
+use crate::outside::{Outside, as_guard, is_in_guard};
 use crate::waiting::PendingObject;
 use motet::{Port as OfItems, ports};
-use motet_sync::{Arc, thread_local};
+use motet_sync::Arc;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::PyTuple;
-use std::cell::Cell;
 
 create_exception!(
     motet,
@@ -21,31 +21,6 @@ create_exception!(
     MotetError,
     "The port is closed, and has no item left."
 );
-
-/// What is dropped without the interpreter: it takes locks, or waits.
-pub(crate) struct Outside<T: Send>(Option<T>);
-
-impl<T: Send> Outside<T> {
-    pub(crate) fn new(inner: T) -> Self {
-        Outside(Some(inner))
-    }
-
-    pub(crate) fn get(&self) -> &T {
-        self.0.as_ref().expect("it is there until the drop")
-    }
-}
-
-impl<T: Send> Drop for Outside<T> {
-    fn drop(&mut self) {
-        let inner = self.0.take();
-        // Without an interpreter there is nothing to give away.
-        let mut rest = Some(inner);
-        Python::try_attach(|py| {
-            let inner = rest.take();
-            py.detach(|| drop(inner));
-        });
-    }
-}
 
 /// A port.
 #[pyclass(frozen, module = "motet._motet")]
@@ -61,14 +36,9 @@ impl Port {
     }
 }
 
-thread_local! {
-    /// A guard runs on this thread, under the locks of its ports.
-    static IN_GUARD: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Raises an error in a guard: its port is locked.
 fn in_no_guard() -> PyResult<()> {
-    match IN_GUARD.get() {
+    match is_in_guard() {
         true => Err(MotetError::new_err(
             "a guard must not use ports, since it runs while its own is locked: decide by the \
              item alone, and post in the handler",
@@ -189,14 +159,11 @@ impl Part {
 pub(crate) fn wants(guard: Arc<Py<PyAny>>) -> impl Fn(&Item) -> bool + Send + Sync + 'static {
     move |item| {
         let wanted = Python::try_attach(|py| {
-            let asked = || {
+            let wanted = as_guard(|| {
                 let arguments = PyTuple::new(py, [item.bind(py)])?;
                 guard.bind(py).call1(arguments)?.is_truthy()
-            };
-            let before = IN_GUARD.replace(true);
-            let wanted = asked();
-            IN_GUARD.set(before);
-            wanted.unwrap_or_else(|error| {
+            });
+            wanted.unwrap_or_else(|error: PyErr| {
                 error.write_unraisable(py, Some(guard.bind(py)));
                 false
             })

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::errors::MotetError;
+use crate::outside::Outside;
 use crate::own::{OWN, end_reason};
 use motet::{BlockingError, Port, wait_blocking_for};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -89,11 +90,9 @@ impl PendingObject {
 
     /// Gives up; what was meant for this goes back to where it was.
     fn cancel(&self, py: Python<'_>) {
-        py.detach(|| {
-            let given_up = self.future.lock().take();
-            // Outside the lock: it wakes others.
-            drop(given_up);
-        });
+        let given_up = py.detach(|| self.future.lock().take());
+        // Outside the lock: it wakes others.
+        drop(given_up.map(Outside::new));
     }
 
     /// Blocks the thread until the object is there, so many seconds at most.

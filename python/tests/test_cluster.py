@@ -155,12 +155,18 @@ def test_verbose_shows_a_bar(groups, capfd):
     assert "100%" in capfd.readouterr().err
 
 
+def test_k_means_tells_the_iterations_of_the_run_that_counts(groups):
+    found = KMeans(3, init="random", n_init=20, max_iter=3, tol=0).fit(groups)
+    assert 1 <= found.n_iter_ <= 3
+
+
 def test_k_means_begins_with_the_centres_that_are_given(groups):
     cluster = pytest.importorskip("sklearn.cluster")
     first = groups[[3, 140, 260]] + 1.5
     found = KMeans(3, init=first, tol=0).fit(groups)
     theirs = cluster.KMeans(3, init=first, n_init=1, tol=0).fit(groups)
     assert found.inertia_ == pytest.approx(theirs.inertia_)
+    assert found.n_iter_ == theirs.n_iter_
     again = KMeans(3, init=found.cluster_centers_.tolist(), n_init=4).fit(groups)
     assert (again.cluster_centers_ == found.cluster_centers_).all()
     for wrong in (first[:2], first[:, :1], [1, 2], [["a", "b"]] * 3, first * numpy.nan, len):

@@ -107,6 +107,31 @@ def test_sem_g451_a_wait_that_is_over_does_not_keep_a_guard_from_the_interpreter
     assert (run.returncode, run.stdout) == (0, "item\n"), run.stderr
 
 
+def test_sem_g453_a_guard_may_free_who_waits_for_a_port_of_its_join(dispatcher):
+    async def main():
+        first, second, pairs = Port(), Port(), Port()
+
+        async def wait():
+            return await second.get()
+
+        waits = wait()
+        waits.send(None)
+
+        def guard(item):
+            # As the garbage collector does, which may come at any time.
+            waits.close()
+            return True
+
+        pair = join([first.when(guard), second], lambda *pair: pairs.post(pair))
+        active = pair.activate(dispatcher.queue())
+        first.post("guarded")
+        second.post("kept")
+        assert await asyncio.wait_for(pairs.get(), 300) == ("guarded", "kept")
+        active.cleanup()
+
+    asyncio.run(main())
+
+
 def test_sem_g452_ports_are_awaited_on_asyncio():
     async def main():
         port, got = Port(), []

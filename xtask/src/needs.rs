@@ -87,6 +87,7 @@ impl TestMachine {
             .env("MOTET_PYTHON", &self.python)
             .env("MOTET_MPI", &self.mpi)
             .env("MOTET_CHROMIUM", &self.chromium)
+            .env("PYTHONFAULTHANDLER", "1")
     }
 
     /// The needs of tests below `folder` that the machine does not meet.

@@ -12,7 +12,9 @@ use motet_sync::thread::{self, JoinHandle, spawn_named};
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
+use std::mem::{self, ManuallyDrop};
 use std::net::{SocketAddr, TcpListener};
+use std::process;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -23,8 +25,12 @@ use tokio::sync::{oneshot, watch};
 /// The server has one thread, on which it reads and writes. There it also carries out operations
 /// whose handlers are brief; the others run on the node's threads. Should a brief one block, a
 /// second thread takes new connections; those that are there wait.
+///
+/// A process that is forked has none of these threads: dropped there, this leaves all as it is.
 #[must_use = "the server stops when this is dropped"]
 pub struct Server {
+    /// The process that has started it.
+    process: u32,
     address: SocketAddr,
     is_encrypted: bool,
     stop: watch::Sender<bool>,
@@ -98,6 +104,7 @@ impl Server {
         };
         let standby = standby.start().map_err(StartError::Thread)?;
         let mut server = Server {
+            process: process::id(),
             address,
             is_encrypted,
             stop,
@@ -130,10 +137,20 @@ impl Server {
     pub fn stop(self) {
         drop(self);
     }
+
+    /// Drops nothing that the threads use, which are those of another process: what they have
+    /// locked when this one was forked is locked here for ever.
+    fn leave(&mut self) {
+        let stop = mem::replace(&mut self.stop, watch::Sender::new(false));
+        let _ = ManuallyDrop::new((stop, self.own.take(), self.standby.take()));
+    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if self.process != process::id() {
+            return self.leave();
+        }
         let begun = Instant::now();
         self.stop.send_replace(true);
         let own = self.own.take();
@@ -266,5 +283,38 @@ impl fmt::Debug for Server {
         f.debug_struct("Server")
             .field("address", &self.address)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_dispatch::Dispatcher;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    /// What the server answers when it is asked how it is.
+    fn answer(at: SocketAddr) -> io::Result<String> {
+        let mut stream = TcpStream::connect(at)?;
+        let ask = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        stream.write_all(ask.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    #[test]
+    fn a_process_that_was_forked_leaves_the_server_as_it_is() {
+        let dispatcher = Dispatcher::new(1);
+        let node = Node::builder("own").start(&dispatcher).unwrap();
+        let config = Config::at(([127, 0, 0, 1], 0).into());
+        let mut server = Server::start(&node, config).unwrap();
+        let (at, stop) = (server.address(), server.stop.clone());
+        // As after a fork: the threads are those of another process, and no process is 0.
+        server.process = 0;
+        drop(server);
+        let answer = answer(at).unwrap();
+        stop.send_replace(true);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     }
 }

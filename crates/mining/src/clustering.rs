@@ -35,6 +35,8 @@ pub struct Clustering {
     pub trace: Vec<TraceStep>,
     /// The work done: passes over the data (or over a summary of them) times clusters.
     pub cluster_iterations: u64,
+    /// The steps of the start of K-means that counts; 0 of annealing, whose passes are in `trace`.
+    pub iterations: usize,
     /// The columns whose value is the same in every row.
     pub constant_columns: Vec<usize>,
     pub(crate) inner: InnerCentres,

@@ -69,6 +69,7 @@ pub(crate) async fn finish(
         sizes: sizes.iter().map(|&size| size as usize).collect(),
         trace: Vec::<TraceStep>::new(),
         cluster_iterations: lloyd.cluster_iterations,
+        iterations: 0,
         constant_columns: points.constant_columns().to_vec(),
         inner,
     };

@@ -190,6 +190,7 @@ impl KMeans {
         };
         let mut found = finish(&team, &prepared, &centres, limit).await?;
         found.cluster_iterations += lloyd.cluster_iterations;
+        found.iterations = self.max_iterations.saturating_sub(state.left);
         Ok(found)
     }
 

@@ -376,7 +376,7 @@ impl<T: Send + 'static> Drop for PortCore<T> {
         let held = self.inside.empty();
         let front = self.front.take();
         if held.is_some() || front.is_some() {
-            drop_flat((held, front));
+            predicate::outside(move || drop_flat((held, front)));
         }
     }
 }

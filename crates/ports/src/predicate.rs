@@ -4,7 +4,9 @@ use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::receiver::Offer;
 use motet_dispatch::{Causalities, Exception};
-use std::cell::Cell;
+use motet_sync::FirstPanic;
+use std::cell::{Cell, RefCell};
+use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Says whether a receiver wants an item. Runs on the poster's thread, under the port's lock: it
@@ -13,13 +15,25 @@ pub(crate) type Predicate<T> = Box<dyn Fn(&T) -> bool + Send + Sync>;
 
 motet_sync::thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// Whether there may be something in [`KEPT`].
+    static HAS_KEPT: Cell<bool> = const { Cell::new(false) };
+    /// What is to be done when the port is unlocked under whose lock user code runs. Without a
+    /// destructor, so that it can be used while a thread ends: it is empty then, without memory.
+    static KEPT: ManuallyDrop<RefCell<Vec<Box<dyn FnOnce()>>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+}
+
+/// Whether user code runs under a port's lock.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    INSIDE.with(Cell::get)
 }
 
 /// Ports call this before they lock: user code that runs under a port's lock could wait for itself.
 #[inline]
 pub(crate) fn assert_outside() {
     assert!(
-        !INSIDE.with(Cell::get),
+        !is_inside(),
         "a predicate (or an item's Clone) must not use ports: it runs inside one"
     );
 }
@@ -37,6 +51,34 @@ pub(crate) fn inside<R>(user_code: impl FnOnce() -> R) -> R {
     user_code()
 }
 
+/// Does what a destructor does that uses ports, or runs others. Where user code runs under a port's
+/// lock it is kept until that is released ([`do_kept`]): what is given up there may be anybody's.
+pub(crate) fn outside(work: impl FnOnce() + 'static) {
+    if !is_inside() {
+        return work();
+    }
+    KEPT.with(|kept| kept.borrow_mut().push(Box::new(work)));
+    HAS_KEPT.with(|has_kept| has_kept.set(true));
+}
+
+/// Does what was kept under a port's lock. The caller holds none.
+#[cold]
+pub(crate) fn do_kept() {
+    let mut panics = FirstPanic::default();
+    for work in KEPT.with(|kept| mem::take(&mut *kept.borrow_mut())) {
+        panics.catch(work);
+    }
+    panics.resume();
+}
+
+/// Has that done once the port is unlocked.
+#[inline]
+fn do_kept_later(deferred: &mut Deferred) {
+    if HAS_KEPT.with(|has_kept| has_kept.replace(false)) {
+        deferred.call(do_kept);
+    }
+}
+
 /// Whether `predicate` wants the offered item. A predicate that panics wants nothing; the panic
 /// goes the way of `queue`'s exceptions.
 pub(crate) fn wants<T: Send + 'static>(
@@ -45,6 +87,7 @@ pub(crate) fn wants<T: Send + 'static>(
     queue: &QueueHandle,
 ) -> bool {
     let wanted = answer(predicate, offer.item(), queue);
+    do_kept_later(offer.deferred());
     wanted.unwrap_or_else(|exception| {
         offer.raise(QueueHandle::clone(queue), exception);
         false
@@ -60,7 +103,9 @@ pub(crate) struct Asker<'a> {
 
 impl Asker<'_> {
     pub(crate) fn wants<T>(&mut self, predicate: &Predicate<T>, item: &T) -> bool {
-        answer(predicate, item, self.queue).unwrap_or_else(|exception| {
+        let wanted = answer(predicate, item, self.queue);
+        do_kept_later(self.deferred);
+        wanted.unwrap_or_else(|exception| {
             let queue = QueueHandle::clone(self.queue);
             self.deferred.raise(queue, exception, Causalities::active());
             false

@@ -33,7 +33,11 @@ impl<T: Send + 'static> Port<T> {
     {
         let mut state = self.core().state();
         let items = state.items_mut();
-        predicate::inside(|| items.iter().map(|delivery| delivery.item.clone()).collect())
+        let copies =
+            predicate::inside(|| items.iter().map(|delivery| delivery.item.clone()).collect());
+        drop(state);
+        predicate::do_kept();
+        copies
     }
 
     /// Drops the waiting items; returns how many there were.

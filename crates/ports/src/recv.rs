@@ -4,6 +4,7 @@ use crate::deferred::Deferred;
 use crate::delivery::ItemBox;
 use crate::ending::{MayEnd, OrClosed, ended};
 use crate::port::{Port, PortCore, label};
+use crate::predicate;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
     Awaited, Cancelled, Causalities, Causality, WaitPart, Waiter, is_task_context, watch_here,
@@ -232,7 +233,8 @@ impl<T: Send + 'static> RecvState<T> {
     #[inline]
     pub(crate) fn give_up(&mut self, port: &Port<T>) {
         if let Some(waits) = self.waits.take() {
-            waits.give_up(port);
+            let port = Port::clone(port);
+            predicate::outside(move || waits.give_up(&port));
         }
     }
 }
@@ -319,9 +321,7 @@ impl<T: Send + 'static> Waiting<T> {
     fn give_up(self: &Arc<Self>, port: &Port<T>) {
         let stage = mem::replace(&mut *self.stage.lock(), Stage::Ended(None));
         match stage {
-            Stage::Waits(_waker) => {
-                port.unregister(&(Arc::clone(self) as Arc<dyn Receiver<T>>));
-            }
+            Stage::Waits(_) => _ = port.unregister(&(Arc::clone(self) as Arc<dyn Receiver<T>>)),
             Stage::Ended(Some(parcel)) => port.core().put_back(parcel),
             Stage::Ended(None) => (),
         }

@@ -17,6 +17,7 @@ use crate::arbiter::{Choice, IntoParts};
 use crate::ending::{MayEnd, OrClosed, ended};
 use crate::outlet::Outlet;
 use crate::port::Port;
+use crate::predicate;
 use crate::result_mailbox::ResultMailbox;
 use alternative::{
     Alternative, Attached, Batch, IsThere, Item, Look, OneOf, Several, Time, Together,
@@ -316,6 +317,11 @@ impl<R: Send + 'static> Unpin for Select<R> {}
 
 impl<R: Send + 'static> Drop for Waits<R> {
     fn drop(&mut self) {
+        if predicate::is_inside() {
+            let (mailbox, arbiter) = (Arc::clone(&self.mailbox), Arc::clone(&self.arbiter));
+            let later = Waits { mailbox, arbiter };
+            return predicate::outside(move || drop(later));
+        }
         self.arbiter.cleanup();
         self.mailbox.close();
     }

@@ -27,13 +27,14 @@ pub struct Report {
     pub committed: u64,
     /// Events that were handled and taken back.
     pub rolled_back: u64,
-    /// Rounds of exchange: windows, or rounds of Time Warp.
+    /// Rounds of exchange: windows, or rounds of Time Warp. Of null messages those of the rank that
+    /// made the most; in another run they may be others.
     pub rounds: u64,
     /// Events that went to another rank.
     pub sent: u64,
     /// Events that were taken back from another rank.
     pub unsent: u64,
-    /// Messages that held promises only.
+    /// Messages that held promises only; in another run they may be others.
     pub nulls: u64,
     /// The most events that one rank has committed.
     pub most_of_a_rank: u64,

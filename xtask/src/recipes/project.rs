@@ -113,11 +113,12 @@ impl Project {
         self.python_at(&self.machine.python, words)
     }
 
-    /// Another Python, in the project's folder.
+    /// Another Python, in the project's folder. If it crashes, it says where.
     pub(super) fn python_at(&self, python: impl AsRef<OsStr>, words: &str) -> Command {
         let mut command = Command::new(python);
         command
             .args(words.split_whitespace())
+            .env("PYTHONFAULTHANDLER", "1")
             .current_dir(&self.root);
         command
     }

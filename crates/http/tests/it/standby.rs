@@ -69,7 +69,7 @@ impl Gate for OneGate {
 
 const CLIENTS: usize = 8;
 
-/// Who has held the server's thread for as long is not carried out there again.
+/// Who has held the server's thread for as long is long not carried out there.
 const BLOCKS: Duration = Duration::from_millis(60);
 
 /// Only what never comes takes as long.
@@ -134,7 +134,7 @@ impl GatedShop {
         *THERE.lock() = Some(Box::new(move || action(begins)));
         IS_THERE.store(true, Ordering::Relaxed);
         for round in 0..50_000 {
-            // One whose handler was interrupted for long enough is never carried out there.
+            // One whose handler was interrupted for long enough is long not carried out there.
             if round % 500 == 0 {
                 self.gate = format!("/gate{round}");
                 let gate = Create::<OneGate>::of().at(&self.gate);

@@ -516,13 +516,31 @@ fn sem_g530_k_means_makes_no_more_steps_than_it_may() {
     assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-12));
     assert_eq!(found.labels, [0, 0, 0, 1, 1, 2, 2]);
     // Steps times clusters: one step, and the labels.
-    assert_eq!(found.cluster_iterations, 6);
+    assert_eq!((found.cluster_iterations, found.iterations), (6, 1));
     // Also when the only step finds an empty cluster.
     let found = kmeans(2, &method(1, [-4.0, 22.0, 1e9]), &all);
     assert!(found.sizes.iter().all(|&size| size > 0));
     // The limit changes nothing of a run that ends before it.
     let found = |most| kmeans(2, &method(most, [-4.0, 22.0, 30.0]), &all);
     assert_eq!(found(1_000), found(10_000));
+}
+
+#[test]
+fn steps_are_those_of_the_start_that_counts() {
+    let all = points(vec![0.0, 8.0, 10.0, 11.0, 22.0, 24.0, 28.0], 1);
+    let found = |restarts| {
+        let method = KMeans {
+            clusters: 3,
+            init: Init::Centres(vec![-4.0, 22.0, 30.0]),
+            restarts,
+            ..KMeans::default()
+        };
+        kmeans(2, &method, &all)
+    };
+    let (one, four) = (found(1), found(4));
+    assert_eq!(one.iterations, four.iterations);
+    assert!(one.iterations > 1, "{}", one.iterations);
+    assert!(one.cluster_iterations < four.cluster_iterations);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::state::{PortState, Refusal};
 use super::{Port, PortCore, PortOf, label};
 use crate::deferred::Deferred;
 use crate::delivery::{ItemBox, ItemDelivery, item_of};
+use crate::predicate;
 use crate::stamps::ItemEntry;
 use crate::{PostError, PostRefusal};
 use motet_dispatch::{
@@ -13,6 +14,7 @@ use motet_dispatch::{
 use motet_sync::{Mutex, renew_waker};
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -125,7 +127,7 @@ impl<T: Send + 'static> PostWait<T> {
     }
 
     fn take_parcel(&mut self) -> Option<ItemBox<T>> {
-        match std::mem::replace(&mut self.stage, Stage::Ended) {
+        match mem::replace(&mut self.stage, Stage::Ended) {
             Stage::New(parcel) | Stage::AtQueue(parcel, _) => Some(parcel),
             Stage::AtPort(poster) => self.port.core.give_up(&poster),
             Stage::Ended => None,
@@ -165,7 +167,7 @@ impl<T: Send + 'static> Future for PostWait<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         loop {
-            let offered = match std::mem::replace(&mut this.stage, Stage::Ended) {
+            let offered = match mem::replace(&mut this.stage, Stage::Ended) {
                 Stage::Ended => panic!("an ended future is not polled"),
                 Stage::New(parcel) => this.offer(parcel, None, cx),
                 Stage::AtPort(poster) => {
@@ -204,7 +206,10 @@ impl<T: Send + 'static> Unpin for PostWait<T> {}
 
 impl<T: Send + 'static> Drop for PostWait<T> {
     fn drop(&mut self) {
-        drop(self.take_parcel());
+        if let Stage::AtPort(poster) = mem::replace(&mut self.stage, Stage::Ended) {
+            let port = self.port.clone();
+            predicate::outside(move || drop(port.core.give_up(&poster)));
+        }
     }
 }
 

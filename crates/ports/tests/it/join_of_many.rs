@@ -3,8 +3,14 @@
 
 use crate::support::{here, port_with, post_all};
 use motet_ports::guard;
-use motet_ports::{ExceptionPort, JoinedReceive, MultipleItemReceive, MultiplePortReceive, Port};
+use motet_ports::{
+    ExceptionPort, JoinedReceive, MultipleItemReceive, MultiplePortReceive, Overflow, Port,
+    Receive, select,
+};
+use motet_sync::Mutex;
 use motet_testkit::Log;
+use std::pin::Pin;
+use std::task::{Context, Waker};
 
 /// An item with its source and its tag.
 type Message = (usize, u32, &'static str);
@@ -390,4 +396,73 @@ fn sem_g14_sem_g269_a_guard_that_uses_a_port_of_its_join_panics_instead_of_waiti
     let message = exceptions.test().unwrap().message().to_owned();
     assert!(message.contains("must not use ports"), "{message}");
     assert_eq!((p.item_count(), q.item_count()), (1, 0));
+}
+
+/// An item that uses a port as it is dropped.
+struct Telling(Port<()>);
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.post(()).expect("nobody refuses");
+    }
+}
+
+#[test]
+fn sem_g14_sem_g269_a_guard_may_drop_the_last_handle_of_a_port_of_its_join() {
+    // Of another port than its own, and of its own, with two items in it.
+    for own in [false, true] {
+        let queue = here();
+        let exceptions = queue.exception_port();
+        let (p, q, told) = (Port::new(), Port::new(), Port::new());
+        post_all(&q, [(); 2].map(|()| Telling(told.clone())));
+        let last = Mutex::new(Some(q.clone()));
+        let gives_up = move || {
+            let _last = last.lock().take();
+            false
+        };
+        let join = match own {
+            false => JoinedReceive::persistent((p.when(move |_| gives_up()), &q), |_| ()),
+            true => JoinedReceive::persistent((&p, q.when(move |_| gives_up())), |_| ()),
+        };
+        join.activate(&queue).unwrap();
+        drop(q);
+        post_all(&p, [()]);
+        assert!(exceptions.test().is_none());
+        assert_eq!((told.item_count(), p.item_count()), (2, 1), "own: {own}");
+    }
+}
+
+/// A future that waits.
+fn waiting(future: impl Future + Send + 'static) -> Pin<Box<dyn Send>> {
+    let mut future = Box::pin(future);
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(future.as_mut().poll(&mut context).is_pending());
+    future
+}
+
+#[test]
+fn sem_g14_a_predicate_may_drop_what_waits_at_ports() {
+    let queue = here();
+    let exceptions = queue.exception_port();
+    let (p, q, other) = (Port::new(), Port::new(), Port::new());
+    let full = Port::bounded(1, Overflow::Wait);
+    post_all(&full, [1]);
+    let (items, looks, poster) = (q.clone(), q.clone(), full.clone());
+    let waits = Mutex::new(vec![
+        waiting(async move { items.recv().await }),
+        waiting(async move { looks.ready().await }),
+        waiting(select().recv(&q, |()| ()).recv(&other, |()| ())),
+        waiting(async move { poster.post_wait(2).await }),
+    ]);
+    Receive::persistent(&p, |()| ())
+        .when(move |_| {
+            waits.lock().clear();
+            true
+        })
+        .activate(&queue)
+        .unwrap();
+    post_all(&p, [()]);
+    assert!(exceptions.test().is_none());
+    assert_eq!((q.receiver_count(), other.receiver_count()), (0, 0));
+    assert_eq!((full.test(), full.item_count()), (Some(1), 0));
 }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! \* Or on a thread that calls for many others ([`Options::at_once`]), where the handler is brief
-//! and has never blocked. It runs there as a task of the service.
+//! and has not blocked lately. It runs there as a task of the service.
 //!
 //! A replay has all operations posted, so that every order of them is tried.
 
@@ -21,7 +21,7 @@ use crate::context::CallContext;
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
 use motet_dispatch::as_task;
-use motet_sync::atomic::{AtomicU8, Ordering};
+use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{spin_for, thread_local};
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock, Weak};
@@ -61,12 +61,13 @@ pub(crate) type RanOr<C> = Result<
 /// once the service serves, but not under a replay.
 pub(crate) struct DirectService<C: Contract>(OnceLock<Weak<dyn AtOnce<C>>>);
 
-/// What is known of the handler of each operation: a [`Length`], and whether it [`BLOCKED`].
-pub(crate) struct HandlerLengths(Box<[AtomicU8]>);
+/// What is known of the handler of each operation: a [`Length`], and, if it has blocked, how many
+/// brief runs it is from being taken for brief again, times [`RUN`].
+pub(crate) struct HandlerLengths(Box<[AtomicU32]>);
 
 /// How long a handler takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(u32)]
 enum Length {
     /// It was never measured.
     Unknown,
@@ -82,11 +83,15 @@ const BRIEF: Duration = match cfg!(debug_assertions) {
     false => Duration::from_micros(2),
 };
 
-/// A handler that once has taken as long is not for such a thread ever after.
+/// A handler that has taken as long has blocked, or its thread had no processor. It is not for such
+/// a thread until it has been brief [`OFTEN`] times since.
 const BLOCKED_FOR: Duration = Duration::from_millis(50);
 
-/// Beside the length: it has.
-const BLOCKED: u8 = 1 << 7;
+/// So often that a handler which blocks as seldom hardly holds a thread.
+const OFTEN: u32 = 100_000;
+
+/// Beside the length: one run.
+const RUN: u32 = 1 << 2;
 
 /// A handler that takes longer goes by the queue, where other workers can take it: about as long as
 /// it takes to wake one.
@@ -124,58 +129,62 @@ impl<C: Contract> DirectService<C> {
 impl HandlerLengths {
     /// Of so many operations.
     pub(crate) fn new(operations: usize) -> Self {
-        let unknown = || AtomicU8::new(Length::Unknown as u8);
+        let unknown = || AtomicU32::new(Length::Unknown as u32);
         HandlerLengths((0..operations).map(|_| unknown()).collect())
     }
 
     /// The handler of an operation has run for so long.
     #[inline]
     pub(crate) fn ran(&self, operation: &Operation, span: Duration) {
-        let length = match span {
-            span if span < BRIEF => Length::Brief,
-            span if span < SHORT => Length::Short,
-            _ => Length::Long,
-        };
-        let place = &self.0[operation.number];
+        let noted = |known| Some(after(known, span)).filter(|next| *next != known);
         // Relaxed, here and below: any length is right at any time.
-        let known = place.load(Ordering::Relaxed);
-        if span >= BLOCKED_FOR && known & BLOCKED == 0 {
-            place.fetch_or(BLOCKED, Ordering::Relaxed);
-        }
-        if known & !BLOCKED != length as u8 {
-            // What another thread notes at the same time may be lost, but not that it has blocked.
-            let noted = |known: u8| Some(known & BLOCKED | length as u8);
-            let _length = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted);
-        }
+        let place = &self.0[operation.number];
+        let _known = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted);
     }
 
-    fn of(&self, operation: &Operation) -> u8 {
+    fn of(&self, operation: &Operation) -> u32 {
         self.0[operation.number].load(Ordering::Relaxed)
     }
 
     /// Whether the next run of the handler of an operation is to be measured in any case.
     #[inline]
     pub(crate) fn is_unknown(&self, operation: &Operation) -> bool {
-        self.of(operation) == Length::Unknown as u8
+        self.of(operation) == Length::Unknown as u32
     }
 
-    /// Whether a handler is taken for brief, and never has blocked.
+    /// Whether a handler is taken for brief, and has not blocked lately.
     #[inline]
     fn is_brief(&self, operation: &Operation) -> bool {
-        self.of(operation) == Length::Brief as u8
+        self.of(operation) == Length::Brief as u32
     }
 
     /// Whether a handler is taken for short. A change that was never measured is, since nothing of
     /// the service could run beside it; not where somebody waits for only so long.
     #[inline]
     fn is_short(&self, operation: &Operation, has_deadline: bool) -> bool {
-        const UNKNOWN: u8 = Length::Unknown as u8;
-        const LONG: u8 = Length::Long as u8;
-        match self.of(operation) & !BLOCKED {
+        const UNKNOWN: u32 = Length::Unknown as u32;
+        const LONG: u32 = Length::Long as u32;
+        match self.of(operation) % RUN {
             UNKNOWN => operation.group == Group::Exclusive && !has_deadline,
             length => length != LONG,
         }
     }
+}
+
+/// What is known of a handler once it has run for so long.
+#[inline]
+fn after(known: u32, span: Duration) -> u32 {
+    let length = match span {
+        span if span < BRIEF => Length::Brief,
+        span if span < SHORT => Length::Short,
+        _ => Length::Long,
+    };
+    let left = match known / RUN {
+        _ if span >= BLOCKED_FOR => OFTEN,
+        left if length == Length::Brief => left.saturating_sub(1),
+        left => left,
+    };
+    left * RUN + length as u32
 }
 
 impl<C: Contract> ServiceSlot<C> {
@@ -285,7 +294,7 @@ mod tests {
     };
 
     #[test]
-    fn a_handler_is_what_it_was_last_and_one_that_has_blocked_is_never_brief() {
+    fn a_handler_is_what_it_was_last_and_one_that_has_blocked_is_long_not_brief() {
         let lengths = HandlerLengths::new(1);
         // Whether it is brief, and whether it is short.
         let told = || {
@@ -306,5 +315,14 @@ mod tests {
             lengths.ran(&CHANGE, span);
             assert_eq!(told(), is, "{span:?}");
         }
+        // It was brief twice since.
+        let brief = |times: u32| (0..times).for_each(|_| lengths.ran(&CHANGE, Duration::ZERO));
+        brief(OFTEN - 3);
+        assert_eq!(told(), (false, true));
+        brief(1);
+        assert_eq!(told(), (true, true));
+        lengths.ran(&CHANGE, BLOCKED_FOR);
+        brief(OFTEN - 1);
+        assert_eq!(told(), (false, true));
     }
 }

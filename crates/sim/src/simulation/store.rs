@@ -23,6 +23,8 @@ struct State<T> {
     name: Cow<'static, str>,
     capacity: usize,
     inside: RefCell<Inside<T>>,
+    /// Who was given up while what chooses looked at it.
+    given_up: RefCell<Vec<Hand<T>>>,
 }
 
 struct Inside<T> {
@@ -75,6 +77,7 @@ impl<T: 'static> Store<T> {
             name,
             capacity,
             inside,
+            given_up: RefCell::default(),
         });
         sim.0.list(&state);
         Store {
@@ -112,7 +115,7 @@ impl<T: 'static> Store<T> {
     /// Waits for an item that `wanted` accepts, and takes the oldest of these.
     ///
     /// # Panics
-    /// When `wanted` changes this store. It may look at it.
+    /// When `wanted` changes this store. It may look at it, and drop what waits for it.
     pub fn get_where(&self, wanted: impl Fn(&T) -> bool + 'static) -> Get<T> {
         self.get_as(Some(Rc::new(move |items| items.iter().position(&wanted))))
     }
@@ -120,7 +123,7 @@ impl<T: 'static> Store<T> {
     /// Waits for an item, and takes the least by its key; of equals the oldest.
     ///
     /// # Panics
-    /// When `key` changes this store. It may look at it.
+    /// When `key` changes this store. It may look at it, and drop what waits for it.
     pub fn get_least<K: Ord>(&self, key: impl Fn(&T) -> K + 'static) -> Get<T> {
         self.get_as(Some(Rc::new(move |items: &VecDeque<T>| {
             let keyed = items.iter().enumerate();
@@ -142,7 +145,12 @@ impl<T> Store<T> {
     fn serve(&self) {
         loop {
             self.let_in();
-            let Some((getter, item)) = self.first_served() else {
+            let served = self.first_served();
+            if self.state.take_leave().is_some() {
+                // The places are no longer those that were seen.
+                continue;
+            }
+            let Some((getter, item)) = served else {
                 return;
             };
             let mut inside = self.state.change();
@@ -164,6 +172,25 @@ impl<T> Store<T> {
         }
     }
 
+    /// The place of the item that is wanted, if it is there. What chooses may look at the store.
+    fn wanted(&self, choose: Option<&Choose<T>>) -> Option<usize> {
+        loop {
+            let at = chosen(&self.state.inside.borrow().items, choose);
+            if self.state.take_leave().is_none() {
+                return at;
+            }
+            self.serve();
+        }
+    }
+
+    /// Has somebody wait no longer. What was handed over is put back, as the oldest.
+    fn give_up(&self, hand: Hand<T>) {
+        self.state.given_up.borrow_mut().push(hand);
+        if self.state.take_leave() == Some(true) {
+            self.serve();
+        }
+    }
+
     /// The first of those who wait that gets an item, and which. What chooses may look at it.
     fn first_served(&self) -> Option<(usize, usize)> {
         let inside = self.state.inside.borrow();
@@ -176,6 +203,30 @@ impl<T> Store<T> {
 }
 
 impl<T> State<T> {
+    /// Takes those out of line who were given up, unless what chooses looks at it, after which it
+    /// is done. Whether there were any, and whether they have put an item back.
+    fn take_leave(&self) -> Option<bool> {
+        let mut inside = self.inside.try_borrow_mut().ok()?;
+        let given_up = self.given_up.take();
+        let (mut getters, mut putters) = (Vec::new(), Vec::new());
+        let mut is_back = false;
+        for hand in &given_up {
+            let item = hand.borrow_mut().take();
+            if let Some(item) = item {
+                inside.items.push_front(item);
+                is_back = true;
+            }
+            let in_line = |other: &Hand<T>| Rc::ptr_eq(other, hand);
+            let getter = inside.getters.iter().position(|one| in_line(&one.hand));
+            getters.extend(getter.and_then(|at| inside.getters.remove(at)));
+            let putter = inside.putters.iter().position(|one| in_line(&one.hand));
+            putters.extend(putter.and_then(|at| inside.putters.remove(at)));
+        }
+        // What is dropped of them may come back to the store.
+        drop(inside);
+        (!given_up.is_empty()).then_some(is_back)
+    }
+
     /// What is inside, to be changed.
     fn change(&self) -> RefMut<'_, Inside<T>> {
         self.inside.try_borrow_mut().unwrap_or_else(|_| {
@@ -210,7 +261,7 @@ impl<T: 'static> Future for Get<T> {
             };
         }
         let store = self.store.clone();
-        let at = chosen(&store.state.inside.borrow().items, self.choose.as_ref());
+        let at = store.wanted(self.choose.as_ref());
         let item = at.and_then(|at| store.state.change().items.remove(at));
         if let Some(item) = item {
             store.serve();
@@ -264,28 +315,17 @@ impl<T> Drop for Get<T> {
     /// An item that was handed over and not looked at is put back, as the oldest.
     fn drop(&mut self) {
         if let Some(hand) = self.waits.take() {
-            let mut inside = self.store.state.change();
-            inside
-                .getters
-                .retain(|getter| !Rc::ptr_eq(&getter.hand, &hand));
-            let item = hand.borrow_mut().take();
-            if let Some(item) = item {
-                inside.items.push_front(item);
-                drop(inside);
-                self.store.serve();
-            }
+            self.store.give_up(hand);
         }
     }
 }
 
 impl<T> Drop for Put<T> {
     fn drop(&mut self) {
+        let item = self.hand.borrow_mut().take();
         // Only who waits is in line.
-        if self.waits && self.hand.borrow().is_some() {
-            let mut inside = self.store.state.change();
-            inside
-                .putters
-                .retain(|putter| !Rc::ptr_eq(&putter.hand, &self.hand));
+        if self.waits && item.is_some() {
+            self.store.give_up(Rc::clone(&self.hand));
         }
     }
 }
