@@ -16,6 +16,7 @@ mod found;
 mod index;
 mod record;
 mod scan;
+mod search;
 mod segment;
 #[cfg(test)]
 mod tests;

@@ -181,6 +181,43 @@ fn sem_g554_what_waits_for_a_subscriber_is_told_with_what_cannot_be_read() {
     }
 }
 
+#[test]
+fn sem_g554_damage_in_an_older_file_ends_a_flow_before_it_and_who_begins_behind_it_gets_the_rest() {
+    for is_here in [false, true] {
+        let (net, folder) = (Net::new(4), Folder::in_memory());
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        // Two samples in each file: its head has 44 bytes, and each record 33.
+        let log = folder.log().in_files_of(100);
+        let first = opened(&publisher, &log);
+        for value in 1..=8 {
+            first.publish(value).unwrap();
+        }
+        drop(first);
+        net.replay.run();
+        let older = folder.0.join(format!("samples-{:020}.log", 3));
+        let mut bytes = fs::read(&older).unwrap();
+        bytes[44 + 33 - 1] ^= 1;
+        fs::write(&older, bytes).unwrap();
+        let topic = opened(&publisher, &log);
+        let node = if is_here { &publisher } else { &subscriber };
+        let subscribe = |place| node.subscribe::<u64>("n", &from(place)).unwrap();
+        let all = subscribe(StartFrom::All);
+        let behind = subscribe(StartFrom::Number(5));
+        net.replay.run();
+        let mut heard = HeardNumbers::default();
+        heard.take(&all, usize::MAX);
+        heard.told.extend(lost(&topic));
+        heard.are_all(1, 8);
+        assert!(heard.told.contains(&3));
+        topic.publish(9).unwrap();
+        net.replay.run();
+        let mut heard = HeardNumbers::default();
+        heard.take(&behind, usize::MAX);
+        assert_eq!(heard.seen, [5, 6, 7, 8, 9]);
+        assert!(all.port().test().is_none());
+    }
+}
+
 /// What is random about a log and its subscriber.
 fn log(random: &mut Random, folder: &Folder, seed: u64) -> LogConfig {
     let log = folder.log().in_files_of(1 + random.below(200) as u64);

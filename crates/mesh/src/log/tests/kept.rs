@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-const SECOND: u64 = 1_000_000_000;
+pub(super) const SECOND: u64 = 1_000_000_000;
 /// The bytes of a file without records.
-const HEAD: u64 = 44;
+pub(super) const HEAD: u64 = 44;
 
 /// A sample whose record has 100 bytes.
 fn sample(number: u64) -> Vec<u8> {
@@ -26,14 +26,14 @@ fn put_at(log: &SampleLog, number: u64, time: u64) {
 }
 
 /// One sample a second.
-fn put(log: &SampleLog, numbers: impl IntoIterator<Item = u64>) {
+pub(super) fn put(log: &SampleLog, numbers: impl IntoIterator<Item = u64>) {
     for number in numbers {
         put_at(log, number, number * SECOND);
     }
 }
 
 /// The numbers that are there, each with its sample.
-fn numbers(log: &SampleLog) -> Vec<u64> {
+pub(super) fn numbers(log: &SampleLog) -> Vec<u64> {
     let read = log.read(1, usize::MAX).unwrap();
     let numbered = (read.first..).zip(&read.samples);
     let number = |(number, bytes): (u64, &Arc<[u8]>)| {
@@ -61,12 +61,12 @@ fn contents(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
 
 impl Folder {
     /// Three samples in each file.
-    fn by_three(&self) -> LogConfig {
+    pub(super) fn by_three(&self) -> LogConfig {
         self.config().in_files_of(300)
     }
 
     /// Files that begin with 1, 4, 7 and 10, of which the last has one sample.
-    fn with_four_files(&self) {
+    pub(super) fn with_four_files(&self) {
         put(&self.open_as(&self.by_three()).unwrap(), 1..=10);
         assert_eq!(firsts(self), [1, 4, 7, 10]);
     }
