@@ -148,8 +148,16 @@ impl SampleLog {
         }
     }
 
-    /// Before a record is written at this time: begins another file for it, where the one that is
-    /// written has its length or its age, and drops files that are kept no longer.
+    /// When the oldest file is older than what is kept, if nothing is dropped before.
+    pub(super) fn outdated_at(&self) -> Option<u64> {
+        let age = self.config.keep_nanoseconds()?;
+        let ends = self.segments.lock().oldest_ends()?;
+        Some(ends.saturating_add(age).saturating_add(1))
+    }
+
+    /// Before a record is written at this time, or when files are outdated: begins another file,
+    /// where the one that is written has its length or its age, and drops files that are kept no
+    /// longer.
     pub(super) fn keep(&self, now: u64) -> Result<(), LogError> {
         let mut writes = self.writes.lock();
         let file = match &*writes {

@@ -149,6 +149,12 @@ impl LogSegments {
         (is_beyond || is_old).then(|| oldest.path.clone())
     }
 
+    /// When the last record of the oldest file was written; none: there are no records.
+    pub(super) fn oldest_ends(&self) -> Option<u64> {
+        let index = &self.oldest().index;
+        (index.recorded() > 0).then_some(index.time)
+    }
+
     /// The oldest file is gone.
     pub(super) fn drop_oldest(&mut self) {
         if let Some(gone) = self.older.pop_front() {

@@ -147,6 +147,35 @@ fn sem_g559_a_number_that_was_dropped_is_a_gap_and_all_that_there_are_begin_with
 }
 
 #[test]
+fn sem_g558_a_topic_at_rest_drops_what_is_old_and_who_asks_for_it_is_told_the_gap() {
+    let (net, folder) = (Net::new(5), Folder::in_memory());
+    let node = net.node("a", 1);
+    let log = folder.log().keeping_for(Duration::from_secs(10));
+    let topic = opened(&node, &log);
+    for value in 1..=3 {
+        topic.publish(value).unwrap();
+    }
+    net.replay.run_for(Duration::from_secs(10));
+    assert_eq!(topic.log().unwrap().first, 1);
+    net.replay.run_for(Duration::from_secs(1));
+    let info = topic.log().unwrap();
+    assert_eq!((info.first, info.last), (4, 3));
+    // Nothing is in memory any more.
+    drop(topic);
+    let topic = opened(&node, &log);
+    let samples = node.subscribe::<u64>("n", &from(StartFrom::Number(1)));
+    let samples = samples.unwrap();
+    net.replay.run_for(Duration::from_secs(1));
+    topic.publish(4).unwrap();
+    net.replay.run_for(Duration::from_secs(1));
+    let mut heard = HeardNumbers::default();
+    heard.take(&samples, usize::MAX);
+    assert_eq!(heard.seen, [4]);
+    heard.are_all(1, 4);
+    assert_eq!(lost(&topic), [1, 2, 3]);
+}
+
+#[test]
 fn sem_g554_what_waits_for_a_subscriber_is_told_with_what_cannot_be_read() {
     for is_here in [false, true] {
         let (net, folder) = (Net::new(3), Folder::in_memory());
