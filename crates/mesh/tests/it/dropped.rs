@@ -1,6 +1,6 @@
 //! Durable topics whose logs drop the oldest samples: who does not get them is told which.
 
-use crate::durable::Folder;
+use crate::durable::{Folder, with_one_that_is_slow};
 use crate::nodes::{Net, waiting};
 use motet_mesh::{Gap, LogConfig, Node, Qos, StartFrom, SubscribeConfig, Subscription, Topic};
 use motet_testkit::Random;
@@ -64,19 +64,9 @@ fn from(from: StartFrom) -> SubscribeConfig {
 fn sem_g559_one_that_is_behind_is_told_what_is_dropped_and_goes_on_with_the_oldest() {
     for is_here in [false, true] {
         let (net, folder) = (Net::new(1), Folder::in_memory());
-        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        // There are more, and that is more than what is in memory.
         let log = folder.log().keeping_bytes(2 << 20).in_files_of(1 << 18);
-        let topic = publisher
-            .durable_topic::<Vec<u8>>("n", Qos::durable(4), &log)
-            .unwrap();
-        let node = if is_here { &publisher } else { &subscriber };
-        let samples = node.subscribe::<Vec<u8>>("n", &waiting(1, 2)).unwrap();
-        net.replay.run();
-        // More than what is kept, and that is more than what is in memory.
-        for _ in 0..100 {
-            topic.publish(vec![0; 50_000]).unwrap();
-            net.replay.run();
-        }
+        let (_nodes, topic, samples) = with_one_that_is_slow(&net, is_here, &log);
         let mut heard = HeardNumbers::default();
         while heard.next() <= 100 {
             let before = heard.next();
