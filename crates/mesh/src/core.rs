@@ -24,7 +24,7 @@ use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerNa
 use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -53,6 +53,9 @@ pub(crate) struct NodeState {
     /// Topics that are over, as long as their logs are not closed.
     ending: Vec<Arc<dyn AnyTopic>>,
     pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
+    /// Subscriptions, logs, and topics of this node with these that wait until another one of this
+    /// node is gone.
+    waiting: BTreeSet<(u32, LogId, u32)>,
     pub(crate) calls: Calls,
     before_leaving: Vec<Weak<dyn BeforeLeaving>>,
     outbox: VecDeque<(PeerName, Frame, FramePriority)>,
@@ -196,15 +199,26 @@ impl Core {
             Ok((subscription, id, local))
         })?;
         for topic in local {
-            topic.attach(&Arc::clone(&subscription).any(), id)?;
-            self.detach_if_ended(&*topic, id);
-            // A topic that ended while it was attached could not find the subscription.
-            if !self.state.lock().topics.contains_key(&topic.id()) {
-                subscription.closed(&FlowSource::Here(topic.id()));
-                self.ask_again();
-            }
+            self.attach(&*topic, &subscription, id)?;
         }
         made.ok_or(MeshError::Left)
+    }
+
+    /// A topic of this node goes to a subscription of it, unless one of them has ended meanwhile.
+    fn attach(
+        &self,
+        topic: &dyn AnyTopic,
+        subscription: &Arc<dyn AnySubscription>,
+        id: u32,
+    ) -> Result<(), MeshError> {
+        topic.attach(&Arc::clone(subscription).any(), id)?;
+        self.detach_if_ended(topic, id);
+        // A topic that ended while it was attached could not find the subscription.
+        if !self.state.lock().topics.contains_key(&topic.id()) {
+            subscription.closed(&FlowSource::Here(topic.id()));
+            self.ask_again();
+        }
+        Ok(())
     }
 
     /// A subscription that ended while it was attached is taken off the topic: its end could not
@@ -320,6 +334,10 @@ impl Hub for Core {
 
     fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
         self.goes_before(peer, waits, key);
+    }
+
+    fn waits_for_log(&self, topic: (u32, &Key), waits: (u32, LogId)) {
+        self.waits_here(topic, waits);
     }
 
     /// A subscription of this node has accepted samples.

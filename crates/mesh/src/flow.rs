@@ -80,6 +80,8 @@ pub(crate) trait Hub: Send + Sync {
     fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str);
     /// A topic of this node has the log now that one of a peer had for this subscription.
     fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key);
+    /// A topic of this node waits: another one of this node has its log for this subscription.
+    fn waits_for_log(&self, topic: (u32, &Key), waits: (u32, LogId));
     fn unsubscribe(&self, subscription: u32);
     /// The topic sends what waits: the thread that did so has panicked.
     fn go_on(&self, topic: u32);
@@ -170,8 +172,9 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);
     fn closed(&self, source: &FlowSource);
-    /// The topic that has this log now, as far as it came here.
-    fn topic_of(&self, log: LogId) -> Option<FlowSource>;
+    /// The topic that has this log now, as far as it came here, and the number of the link by which
+    /// it came.
+    fn topic_of(&self, log: LogId) -> Option<(FlowSource, u64)>;
     /// It ends with its node: publishers are told what is accepted.
     fn ends(&self);
     fn info(&self) -> SubscriptionInfo;

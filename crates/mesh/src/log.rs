@@ -16,6 +16,7 @@ mod found;
 mod index;
 mod record;
 mod scan;
+mod search;
 mod segment;
 #[cfg(test)]
 mod tests;
@@ -34,8 +35,9 @@ use std::time::Duration;
 /// Where the log of a durable topic lies, how long it may grow, and what of it is kept.
 ///
 /// A log has files, of which the last one grows. Before a sample is written, whole files that are
-/// kept no longer are dropped, the oldest first. With `keep_bytes` and `keep_age` those go that one
-/// of the two drops.
+/// kept no longer are dropped, the oldest first. Files that are too old go also while nothing is
+/// written, and when the log is opened. With `keep_bytes` and `keep_age` those go that one of the
+/// two drops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
     /// The directory, which is made where it is missing. It belongs to one topic.
@@ -45,7 +47,7 @@ pub struct LogConfig {
     /// The newest samples are kept, of so many bytes at least and twice as many at most, about. The
     /// limit is above that by the bytes of two files. None: all.
     pub keep_bytes: Option<u64>,
-    /// Samples are kept for so long at least and twice as long at most, while others are published.
+    /// Samples are kept for so long at least and twice as long at most, while the log is open.
     /// None: for ever. By the system's clock: where that was set back, time goes on from the last
     /// sample.
     pub keep_age: Option<Duration>,

@@ -118,9 +118,9 @@ impl Node {
     /// publisher that is started again with the directory goes on with the numbers: subscribers
     /// that were there before miss nothing, and get nothing twice.
     ///
-    /// The whole log is read first, and the end of it cut off if a record was not written to its
-    /// end: [`LogInfo::cut_off`](crate::LogInfo::cut_off). How much of it is kept [`LogConfig`]
-    /// says.
+    /// The last file of the log is read first, and the end of it cut off if a record was not
+    /// written to its end: [`LogInfo::cut_off`](crate::LogInfo::cut_off). Of older files the first
+    /// and the last bytes are read. How much of the log is kept [`LogConfig`] says.
     ///
     /// ```
     /// use motet_dispatch::{Dispatcher, QueueConfig};

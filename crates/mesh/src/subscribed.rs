@@ -96,14 +96,15 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     /// Begins a flow, or goes on with it: its id, up to which number all are accepted, and which
-    /// other topic had its log until now.
+    /// other topic had its log until now. None: the topic is of this node, of which another one has
+    /// the log.
     fn open(
         &self,
         topic: FlowSource,
         link: u64,
         (key, class): (Key, Class),
         (mut first, log): (u64, Option<LogId>),
-    ) -> (FlowId, u64, Option<FlowSource>) {
+    ) -> Option<(FlowId, u64, Option<FlowSource>)> {
         let publisher = topic.peer().unwrap_or(&self.me).clone();
         let origin = Arc::new(SampleOrigin { key, publisher });
         let mut state = self.state.lock();
@@ -115,6 +116,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         } = &mut *state;
         let (mut source, mut is_new_topic, mut before) = (topic, false, None);
         if let Some(log) = log {
+            if logs.has_other_here(&source, log) {
+                return None;
+            }
             (is_new_topic, before) = logs.enter(source, log);
             source = FlowSource::Log(log);
             // It goes on where it was, whatever else it would begin with.
@@ -137,7 +141,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let gap = flow.numbers.goes_on_at(first, is_new_link);
         flow.miss(gap);
         counts.miss(gap);
-        (id, flow.numbers.tell(), before)
+        Some((id, flow.numbers.tell(), before))
     }
 
     /// Whether the peer has as many flows to this subscription as a node may have topics.
@@ -237,8 +241,10 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         if self.has_all_of(&source) || self.state.lock().has_all_logs(log) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
-        let (_, upto, _) = self.open(source, link, (key, class), (first, log));
-        Ok((upto, self.window))
+        match self.open(source, link, (key, class), (first, log)) {
+            Some((_, upto, _)) => Ok((upto, self.window)),
+            None => Err("another topic of this node has its log".to_owned()),
+        }
     }
 
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {
@@ -285,8 +291,11 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic == source);
     }
 
-    fn topic_of(&self, log: LogId) -> Option<FlowSource> {
-        self.state.lock().logs.topic(log).cloned()
+    fn topic_of(&self, log: LogId) -> Option<(FlowSource, u64)> {
+        let state = self.state.lock();
+        let topic = state.logs.topic(log)?.clone();
+        let flow = state.flows.of(&FlowSource::Log(log));
+        Some((topic, flow.map_or(0, |flow| flow.link)))
     }
 
     fn ends(&self) {

@@ -138,8 +138,8 @@ pub struct MeshPubArgs {
     )]
     pub keep_bytes: Option<u64>,
 
-    /// Keep samples in the log for so long, up to twice as long, and drop older ones while others
-    /// are published [default: keep all]
+    /// Keep samples in the log for so long, up to twice as long, and drop older ones, also while
+    /// nothing is published [default: keep all]
     #[arg(
         long,
         value_name = "SECONDS",

@@ -54,10 +54,10 @@ impl Core {
             return;
         };
         let wanted = (subscription, &*known);
-        if log.is_some_and(|log| self.has_rival(peer, wanted, (&key, log))) {
+        let source = FlowSource::There(peer.clone(), topic);
+        if log.is_some_and(|log| self.has_rival((peer, &source), wanted, (&key, log))) {
             return;
         }
-        let source = FlowSource::There(peer.clone(), topic);
         let link = self
             .state
             .lock()

@@ -1,6 +1,7 @@
 //! Topics that have the same log, as where a directory was copied: a subscription gets samples of
 //! one of them. A topic of a peer waits until the one before is gone, or its peer cannot be
-//! reached. Then the peer is asked again. A topic of the node itself goes first.
+//! reached. Then the peer is asked again. A topic of the node itself goes first; a second one of
+//! it waits until the first one is gone.
 
 use super::{Core, MAX_ENTRIES};
 use crate::flow::{AnySubscription, FlowSource};
@@ -12,10 +13,15 @@ impl Core {
     /// Whether a topic of a peer waits until another one that has its log is gone. That is told.
     pub(crate) fn has_rival(
         &self,
-        peer: &PeerName,
+        (peer, topic): (&PeerName, &FlowSource),
         (id, subscription): (u32, &dyn AnySubscription),
         (key, log): (&Key, LogId),
     ) -> bool {
+        let has = subscription.topic_of(log);
+        if has.is_some_and(|(has, _)| has == *topic) {
+            // It is opened again. Another one of the peer may wait.
+            return false;
+        }
         // Before it looks: the other one may go meanwhile.
         self.waits(peer, (id, log));
         let Some(rival) = self.rival(peer, subscription, log) else {
@@ -33,6 +39,27 @@ impl Core {
     pub(super) fn goes_before(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
         if self.waits(peer, waits) {
             self.tell_waits(peer, &self.name, key);
+        }
+        // It may be gone already.
+        self.ask_again();
+    }
+
+    /// A topic of this node waits for a subscription of it, until another one of this node is gone
+    /// that has its log. That is told.
+    pub(super) fn waits_here(&self, (topic, key): (u32, &Key), (id, log): (u32, LogId)) {
+        let subscription = {
+            let mut state = self.state.lock();
+            if state.waiting.len() < MAX_ENTRIES {
+                state.waiting.insert((id, log, topic));
+            }
+            state.subscriptions.get(&id).cloned()
+        };
+        let is_there = match subscription.and_then(|one| one.topic_of(log)) {
+            Some((FlowSource::Here(other), _)) => self.state.lock().topics.contains_key(&other),
+            _ => false,
+        };
+        if is_there {
+            self.tell_waits(&self.name, &self.name, key);
         }
         // It may be gone already.
         self.ask_again();
@@ -58,7 +85,8 @@ impl Core {
         self.tell_change(PeerChange::Mismatch(peer.clone(), key.to_string(), why));
     }
 
-    /// The node whose topic has the log, other than the peer, as long as it can be reached.
+    /// The node whose topic has the log, as long as it can be reached. One of the peer itself that
+    /// came by an earlier link is gone, or is opened again.
     fn rival(
         &self,
         peer: &PeerName,
@@ -66,18 +94,21 @@ impl Core {
         log: LogId,
     ) -> Option<PeerName> {
         match subscription.topic_of(log)? {
-            FlowSource::Here(_) => Some(self.name.clone()),
-            FlowSource::There(other, _) => {
+            (FlowSource::Here(_), _) => Some(self.name.clone()),
+            (FlowSource::There(other, _), link) => {
                 let state = self.state.lock();
-                let is_up = state.peers.get(&other).is_some_and(|other| other.up);
-                (other != *peer && is_up).then_some(other)
+                let known = state.peers.get(&other);
+                let is_there =
+                    known.is_some_and(|known| known.up && (other != *peer || known.link == link));
+                is_there.then_some(other)
             }
-            FlowSource::Log(_) => None,
+            (FlowSource::Log(_), _) => None,
         }
     }
 
     /// A topic may be gone, or its peer: those that have waited for it are opened again.
     pub(crate) fn ask_again(&self) {
+        self.attach_waiting();
         let mut waiting = Vec::new();
         for (name, peer) in &self.state.lock().peers {
             waiting.extend(peer.waiting.iter().map(|one| (name.clone(), *one)));
@@ -96,6 +127,29 @@ impl Core {
                     state.tell(&peer, subscription.announced(id));
                 }
             });
+        }
+    }
+
+    /// Topics of this node that have waited go to their subscriptions, if the one before is gone.
+    fn attach_waiting(&self) {
+        let waiting = self.state.lock().waiting.clone();
+        for one in waiting {
+            let (id, log, topic) = one;
+            let both = {
+                let state = self.state.lock();
+                let subscription = state.subscriptions.get(&id).cloned();
+                subscription.zip(state.topics.get(&topic).cloned())
+            };
+            let has = both.as_ref().and_then(|(one, _)| one.topic_of(log));
+            if matches!(has, Some((FlowSource::Here(other), _)) if other != topic) {
+                continue;
+            }
+            // Another thread may do it.
+            let is_first = self.state.lock().waiting.remove(&one);
+            if let Some((subscription, topic)) = both.filter(|_| is_first) {
+                // Its type fits, as it did before.
+                let _ = self.attach(&*topic, &subscription, id);
+            }
         }
     }
 }

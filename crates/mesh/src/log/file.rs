@@ -2,9 +2,10 @@
 
 use super::directory::{file_of, files, locked, make, make_directory, remove, synced};
 use super::found::FoundSegment;
-use super::index::LogIndex;
-use super::record::{self, FIXED, LENGTH, PREFIX, RecordHead, file_head, samples};
-use super::scan::{bytes_at, whole_at};
+use super::index::{LogIndex, LogMark, MARKED};
+use super::record::{self, FIXED, LENGTH, PREFIX, RecordHead, file_head, numbered};
+use super::scan::whole_at;
+use super::search::{self, nearest};
 use super::segment::{LogSegment, LogSegments, ReadPlace};
 use super::{LogConfig, LogError, LogInfo};
 use crate::start_from::LogId;
@@ -56,13 +57,15 @@ impl SampleLog {
         make_directory(directory).map_err(|why| LogError::file(directory, "made", &why))?;
         let lock = locked(directory)?;
         let found = files(directory).map_err(|why| LogError::file(directory, "read", &why))?;
-        let mut found = found.into_iter();
+        let behind = found.iter().skip(1).map(|(first, _)| Some(*first));
+        let behind: Vec<_> = behind.chain([None]).collect();
+        let mut found = found.into_iter().zip(behind);
         let oldest = match found.next() {
             Some(oldest) => oldest,
             None => {
                 let path = file_of(directory, 1);
                 make(directory, &path, &file_head(new_id(), topic.0, topic.1))?;
-                (1, path)
+                ((1, path), None)
             }
         };
         let mut last = FoundSegment::read(oldest, topic, None)?;
@@ -145,8 +148,16 @@ impl SampleLog {
         }
     }
 
-    /// Before a record is written at this time: begins another file for it, where the one that is
-    /// written has its length or its age, and drops files that are kept no longer.
+    /// When the oldest file is older than what is kept, if nothing is dropped before.
+    pub(super) fn outdated_at(&self) -> Option<u64> {
+        let age = self.config.keep_nanoseconds()?;
+        let ends = self.segments.lock().oldest_ends()?;
+        Some(ends.saturating_add(age).saturating_add(1))
+    }
+
+    /// Before a record is written at this time, or when files are outdated: begins another file,
+    /// where the one that is written has its length or its age, and drops files that are kept no
+    /// longer.
     pub(super) fn keep(&self, now: u64) -> Result<(), LogError> {
         let mut writes = self.writes.lock();
         let file = match &*writes {
@@ -268,7 +279,9 @@ impl SampleLog {
         Ok(LogSamples { first, samples })
     }
 
-    /// Reads a file from this place on: samples from `first` on, until there are `most`.
+    /// Reads a file from this place on: samples from `first` on, until there are `most`. Each
+    /// record is to go on behind the one before it, up to the number that the next file begins
+    /// with.
     fn read_file(
         &self,
         reads: &mut Option<(u64, File)>,
@@ -278,14 +291,14 @@ impl SampleLog {
     ) -> Result<(), LogError> {
         let file = opened(reads, place);
         let file = file.map_err(|why| LogError::file(&place.path, "opened", &why))?;
-        let mut offset = place.offset;
-        while offset < place.end && found.len() < most && *length < READ {
-            let body = whole_at(file, self.id, offset);
-            let body = body.map_err(|why| LogError::file(&place.path, "read", &why))?;
-            let record = body.as_ref().and_then(|body| {
-                let head = RecordHead::of(body)?;
-                Some((head, samples(body)?))
-            });
+        let failed = |why: io::Error| LogError::file(&place.path, "read", &why);
+        let wanted = first.max(place.segment);
+        let mark = nearest((&mut *file, self.id), place, |mark| mark.first <= wanted);
+        let mark = mark.map_err(failed)?;
+        let (mut next, mut offset, mut marks) = (mark.first, mark.offset, vec![mark]);
+        while next < place.next && found.len() < most && *length < READ {
+            let body = whole_at(file, self.id, offset).map_err(failed)?;
+            let record = body.as_ref().and_then(|body| numbered(body, next));
             let (Some((head, samples)), Some(body)) = (record, &body) else {
                 return Err(LogError::Damaged {
                     file: place.path.clone(),
@@ -296,42 +309,38 @@ impl SampleLog {
             let wanted = samples.into_iter().skip(skipped as usize);
             let room = most - found.len();
             found.extend(wanted.take(room).map(Arc::from));
+            let is_far = |last: &LogMark| offset - last.offset >= MARKED;
+            if marks.last().is_some_and(is_far) {
+                marks.push(LogMark::of(head, offset));
+            }
             let bytes = (PREFIX + body.len()) as u64;
-            offset += bytes;
-            *length += bytes;
+            (next, offset) = (head.end(), offset + bytes);
+            if next > first {
+                *length += bytes;
+            }
         }
+        self.segments.lock().note(place.segment, &marks);
         Ok(())
     }
 
     /// The number of the first sample that was written at this time or later: that of the next one,
     /// if there is none. Few bytes are read.
     pub(crate) fn first_since(&self, time: u64) -> u64 {
-        let (place, first) = {
+        let place = {
             let segments = self.segments.lock();
-            (segments.place_of_time(time), segments.first())
+            let place = segments.place_of_time(time);
+            place.ok_or(segments.last() + 1)
         };
-        let Some(place) = place else {
-            return first;
+        let place = match place {
+            Ok(place) => place,
+            Err(next) => return next,
         };
-        let (mut next, mut offset) = (place.first, place.offset);
         // Not the one that flows are read from, which takes longer.
-        let Ok(mut file) = File::open(&place.path) else {
-            return next;
-        };
-        while offset < place.end {
-            let head = bytes_at(&mut file, offset, PREFIX + FIXED).ok();
-            let known = head.as_ref().and_then(|bytes| {
-                let (prefix, head) = bytes.split_at_checked(PREFIX)?;
-                Some((RecordHead::of(head)?, record::length(prefix)?))
-            });
-            // Who reads what cannot be read is told.
-            let Some((head, length)) = known.filter(|(head, _)| head.time < time) else {
-                break;
-            };
-            next = head.end();
-            offset += (PREFIX + length) as u64;
-        }
-        next
+        let file = File::open(&place.path);
+        let found =
+            file.and_then(|mut file| search::first_since((&mut file, self.id), &place, time));
+        // Who reads what cannot be read is told.
+        found.unwrap_or(place.mark.first)
     }
 
     /// When the last record was written.

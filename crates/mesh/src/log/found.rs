@@ -4,9 +4,12 @@ use super::LogError;
 use super::index::LogIndex;
 use super::record::{MAGIC, PREFIX, topic_of};
 use super::scan::{bytes_at, scan, whole_at};
+use super::search::last_record;
 use super::segment::LogSegment;
 use crate::start_from::LogId;
 use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A file that was read.
@@ -18,9 +21,11 @@ pub(super) struct FoundSegment {
 }
 
 impl FoundSegment {
-    /// Reads a file, which is to go on behind the one before it.
+    /// Reads a file, which is to go on behind the one before it. Of one that another one follows,
+    /// which begins with the number `behind`, the head and the last record are read. If that is not
+    /// the one before `behind`, all is read, as of the last file.
     pub(super) fn read(
-        (first, path): (u64, PathBuf),
+        ((first, path), behind): ((u64, PathBuf), Option<u64>),
         topic: (&str, &str),
         before: Option<&FoundSegment>,
     ) -> Result<Self, LogError> {
@@ -31,8 +36,18 @@ impl FoundSegment {
             Some(before) => before.is_followed_by(id, first, &path)?,
             None => 0,
         };
-        let index = LogIndex::beginning_at(begin, first.saturating_sub(1), time);
-        let (index, rest) = scan((&path, &mut file), id, index)?;
+        let known = match behind {
+            Some(behind) => index_by_last((&mut file, id), begin, &(first..behind))
+                .map_err(|why| LogError::file(&path, "read", &why))?,
+            None => None,
+        };
+        let (index, rest) = match known {
+            Some(index) => (index, 0),
+            None => {
+                let index = LogIndex::beginning_at(begin, first.saturating_sub(1), time);
+                scan((&path, &mut file), id, index)?
+            }
+        };
         let segment = LogSegment { first, path, index };
         Ok(FoundSegment { id, segment, rest })
     }
@@ -55,6 +70,18 @@ impl FoundSegment {
         }
         Ok(index.time)
     }
+}
+
+/// What is known of a file whose records begin here and have these numbers, if its last record has
+/// the last of them.
+fn index_by_last(
+    (file, id): (&mut File, LogId),
+    begin: u64,
+    numbers: &Range<u64>,
+) -> io::Result<Option<LogIndex>> {
+    let part = begin..file.seek(SeekFrom::End(0))?;
+    let last = last_record((file, id), &part, numbers)?;
+    Ok(last.map(|last| LogIndex::of_last(&part, numbers, last)))
 }
 
 /// The id of a log, and where the records of a file begin.

@@ -92,6 +92,12 @@ impl RecordHead {
     pub(super) fn end(&self) -> u64 {
         self.first.saturating_add(self.count.into())
     }
+
+    /// Whether a record of this length behind its prefix may begin so.
+    pub(super) fn fits(&self, length: usize) -> bool {
+        let samples = (self.count as usize).saturating_mul(LENGTH);
+        self.count > 0 && samples.saturating_add(FIXED) <= length
+    }
 }
 
 /// A record for this place of the file.
@@ -124,7 +130,7 @@ fn field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The samples of a record; none: it has more or fewer than it says.
-pub(super) fn samples(body: &[u8]) -> Option<Vec<&[u8]>> {
+fn samples(body: &[u8]) -> Option<Vec<&[u8]>> {
     let head = RecordHead::of(body)?;
     let (mut rest, mut samples) = (&body[FIXED..], Vec::new());
     for _ in 0..head.count {
@@ -133,6 +139,16 @@ pub(super) fn samples(body: &[u8]) -> Option<Vec<&[u8]>> {
         rest = others;
     }
     rest.is_empty().then_some(samples)
+}
+
+/// The head and the samples of a record that is to begin with this number; none: it does not.
+pub(super) fn numbered(body: &[u8], first: u64) -> Option<(RecordHead, Vec<&[u8]>)> {
+    let head = RecordHead::of(body)?;
+    let is_it = head.first == first && head.count > 0;
+    is_it
+        .then(|| samples(body))
+        .flatten()
+        .map(|samples| (head, samples))
 }
 
 /// What the file begins with: the log's id, and its topic.

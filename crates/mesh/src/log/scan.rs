@@ -1,15 +1,16 @@
-//! A file of a log is opened: what of it is whole, and what is behind that.
+//! The last file of a log is opened: what of it is whole, and what is behind that.
 
 use super::LogError;
-use super::index::LogIndex;
-use super::record::{FIXED, MAX_RECORD, PREFIX, RecordHead, is_whole, length, samples};
+use super::index::{LogIndex, LogMark};
+use super::record::{FIXED, MAX_RECORD, PREFIX, RecordHead, is_whole, length, numbered};
 use crate::start_from::LogId;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
 /// So many bytes are looked at together.
-const CHUNK: usize = 1 << 20;
+const CHUNK: u64 = 16 << 10;
 
 /// The bytes at a place of a file, as many as there are.
 pub(super) fn bytes_at(file: &mut File, offset: u64, count: usize) -> io::Result<Vec<u8>> {
@@ -42,18 +43,18 @@ pub(super) fn scan(
         let Some(body) = whole_at(file, id, index.end).map_err(failed)? else {
             break;
         };
-        let follows = RecordHead::of(&body).filter(|head| {
-            let is_next = head.first == index.last + 1 && head.count > 0;
-            is_next && samples(&body).is_some()
-        });
-        let Some(head) = follows else {
+        let Some((head, _)) = numbered(&body, index.last + 1) else {
             break;
         };
         index.enter(head, PREFIX + body.len());
     }
     let rest = file_end - index.end;
+    let next = index.last + 1;
+    let numbers = next..next.saturating_add(MAX_RECORD as u64);
     let is_damaged = rest > (PREFIX + MAX_RECORD) as u64
-        || has_record_behind(file, id, &index).map_err(failed)?;
+        || next_record((file, id), &(index.end..file_end), &numbers)
+            .map_err(failed)?
+            .is_some();
     match is_damaged {
         false => Ok((index, rest)),
         true => Err(LogError::Damaged {
@@ -63,27 +64,29 @@ pub(super) fn scan(
     }
 }
 
-/// Whether a record begins somewhere behind the last whole one.
-fn has_record_behind(file: &mut File, id: LogId, index: &LogIndex) -> io::Result<bool> {
-    let mut begin = index.end;
-    loop {
-        let bytes = bytes_at(file, begin, CHUNK + PREFIX + FIXED)?;
-        let heads = bytes.windows(PREFIX + FIXED).take(CHUNK);
-        for (at, window) in heads.enumerate() {
+/// The first whole record that begins in a part of a file with one of these numbers.
+pub(super) fn next_record(
+    (file, id): (&mut File, LogId),
+    part: &Range<u64>,
+    numbers: &Range<u64>,
+) -> io::Result<Option<LogMark>> {
+    let mut begin = part.start;
+    while begin < part.end {
+        let starts = CHUNK.min(part.end - begin);
+        let bytes = bytes_at(file, begin, starts as usize + PREFIX + FIXED - 1)?;
+        for (at, window) in bytes.windows(PREFIX + FIXED).enumerate() {
             let offset = begin + at as u64;
             let Some(head) = RecordHead::of(&window[PREFIX..]) else {
                 continue;
             };
             // Few other bytes look like that, so few are read as a record.
-            let is_later = head.first > index.last && head.first - index.last <= MAX_RECORD as u64;
-            let is_likely = is_later && head.count > 0 && length(window).is_some();
+            let is_likely = numbers.contains(&head.first)
+                && length(window).is_some_and(|length| head.fits(length));
             if is_likely && whole_at(file, id, offset)?.is_some() {
-                return Ok(true);
+                return Ok(Some(LogMark::of(head, offset)));
             }
         }
-        if bytes.len() < CHUNK + PREFIX + FIXED {
-            return Ok(false);
-        }
-        begin += CHUNK as u64;
+        begin += starts;
     }
+    Ok(None)
 }

@@ -3,7 +3,6 @@
 use super::LogConfig;
 use super::index::{LogIndex, LogMark};
 use std::collections::VecDeque;
-use std::iter::once;
 use std::path::PathBuf;
 
 /// A file of a log.
@@ -33,12 +32,10 @@ pub(super) struct ReadPlace {
     /// The number of the file's first sample.
     pub(super) segment: u64,
     pub(super) path: PathBuf,
-    /// A record that begins with this number,
-    pub(super) first: u64,
-    /// is here.
-    pub(super) offset: u64,
-    /// Where the last record ends.
-    pub(super) end: u64,
+    /// A record that is before the wanted one.
+    pub(super) mark: LogMark,
+    /// Where the next one is that is known, or the last one ends.
+    pub(super) until: u64,
     /// The number behind the last one of the file.
     pub(super) next: u64,
 }
@@ -56,13 +53,12 @@ impl LogSegment {
 
     /// Where to look for a record, as [`LogIndex::begin`].
     fn place(&self, is_before: impl Fn(&LogMark) -> bool) -> Option<ReadPlace> {
-        let begin = self.index.begin(is_before)?;
+        let (mark, until) = self.index.begin(is_before)?;
         Some(ReadPlace {
             segment: self.first,
             path: self.path.clone(),
-            first: begin.first,
-            offset: begin.offset,
-            end: self.index.end,
+            mark,
+            until,
             next: self.index.last + 1,
         })
     }
@@ -113,15 +109,24 @@ impl LogSegments {
         segment.place(|mark| mark.first <= number)
     }
 
-    /// Where to look for the first sample of this time or later. None: there are no samples.
+    /// Where to look for the first sample of this time or later: in the first file that ends then.
+    /// None: there are no such samples.
     pub(super) fn place_of_time(&self, time: u64) -> Option<ReadPlace> {
-        let is_before = |segment: &&LogSegment| {
-            let begun = segment.index.begun();
-            begun.is_some_and(|begun| begun < time)
-        };
-        let mut latest_first = once(&self.written).chain(self.older.iter().rev());
-        let segment = latest_first.find(is_before).unwrap_or(self.oldest());
+        let is_before = |segment: &LogSegment| segment.index.time < time;
+        let behind = self.older.partition_point(is_before);
+        let segment = self.older.get(behind).unwrap_or(&self.written);
         segment.place(|mark| mark.time < time)
+    }
+
+    /// Records were found in a file, if that is still there.
+    pub(super) fn note(&mut self, segment: u64, marks: &[LogMark]) {
+        let known = self
+            .older
+            .binary_search_by_key(&segment, |older| older.first);
+        // All records of the last one are known.
+        if let Some(older) = known.ok().and_then(|at| self.older.get_mut(at)) {
+            marks.iter().for_each(|mark| older.index.note(*mark));
+        }
     }
 
     /// Records go to this file from now on.
@@ -142,6 +147,12 @@ impl LogSegments {
         let age = config.keep_nanoseconds();
         let is_old = age.is_some_and(|age| oldest.index.time.saturating_add(age) < now);
         (is_beyond || is_old).then(|| oldest.path.clone())
+    }
+
+    /// When the last record of the oldest file was written; none: there are no records.
+    pub(super) fn oldest_ends(&self) -> Option<u64> {
+        let index = &self.oldest().index;
+        (index.recorded() > 0).then_some(index.time)
     }
 
     /// The oldest file is gone.

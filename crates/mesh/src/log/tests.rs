@@ -1,6 +1,7 @@
 //! A log whose file is cut, damaged, full, or opened twice.
 
 mod kept;
+mod opened;
 
 use super::writer::LogRequest;
 use super::{LogConfig, LogError, LogWriter, SampleLog};

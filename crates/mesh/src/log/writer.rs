@@ -3,12 +3,15 @@
 use super::record::{FIXED, LENGTH, RECORD};
 use super::{LogError, LogSamples, SampleLog};
 use crate::start_from::nanoseconds;
-use motet_dispatch::Clock;
+use motet_dispatch::{Clock, Timer};
 use motet_sync::{Condvar, Mutex, OwnedThread};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+
+/// After so long old files are looked at again that could not be dropped.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Is told on the thread of the log what became of a request.
 type Told<R> = Box<dyn FnOnce(Result<R, LogError>) + Send>;
@@ -19,6 +22,8 @@ pub(crate) enum LogRequest {
     Append(Arc<[u8]>, Told<u64>),
     /// Samples from this number on, or from the oldest on, so many at most.
     Read(u64, usize, Told<LogSamples>),
+    /// Files that have become old are to be dropped.
+    Drop,
 }
 
 /// Hands requests to the thread of a log. In virtual time there is no thread: what is asked for is
@@ -33,6 +38,8 @@ struct LogLine {
     time: LogTime,
     waiting: Mutex<WaitingRequests>,
     came: Condvar,
+    /// Of the next file that becomes old. Lock order: before `waiting`.
+    timer: Mutex<Option<Timer>>,
 }
 
 #[derive(Default)]
@@ -51,6 +58,7 @@ struct LogTime {
 }
 
 impl LogWriter {
+    /// The thread of a log. Files that have become old while nobody had it are dropped first.
     pub(crate) fn new(log: SampleLog, clock: Clock) -> Result<Self, LogError> {
         let has_thread = !clock.is_virtual();
         let time = LogTime::new(clock, log.time());
@@ -59,7 +67,10 @@ impl LogWriter {
             time,
             waiting: Mutex::default(),
             came: Condvar::new(),
+            timer: Mutex::default(),
         });
+        shared.drop_old();
+        shared.set_timer();
         let mut thread = None;
         if has_thread {
             let line = Arc::clone(&shared);
@@ -80,18 +91,7 @@ impl LogWriter {
     }
 
     pub(crate) fn ask(&self, request: LogRequest) {
-        {
-            let mut waiting = self.shared.waiting.lock();
-            if waiting.closed {
-                drop(waiting);
-                return request.fail(LogError::Closed);
-            }
-            waiting.requests.push_back(request);
-        }
-        match self.is_at_once() {
-            true => self.shared.answer_waiting(),
-            false => self.shared.came.notify_one(),
-        }
+        self.shared.ask(request);
     }
 
     /// Writes what waits, and lets the log go. Who has got the last answer may do so on the thread.
@@ -100,6 +100,10 @@ impl LogWriter {
         self.shared.came.notify_one();
         if let Some(thread) = &self.thread {
             thread.join();
+        }
+        let timer = self.shared.timer.lock().take();
+        if let Some(timer) = timer {
+            timer.cancel();
         }
         self.shared.log.close();
     }
@@ -116,6 +120,7 @@ impl LogRequest {
         match self {
             LogRequest::Append(_, told) => tell(told, Err(why)),
             LogRequest::Read(_, _, told) => tell(told, Err(why)),
+            LogRequest::Drop => {}
         }
     }
 }
@@ -127,8 +132,23 @@ fn tell<R>(told: Told<R>, answer: Result<R, LogError>) {
 }
 
 impl LogLine {
+    fn ask(self: &Arc<Self>, request: LogRequest) {
+        {
+            let mut waiting = self.waiting.lock();
+            if waiting.closed {
+                drop(waiting);
+                return request.fail(LogError::Closed);
+            }
+            waiting.requests.push_back(request);
+        }
+        match self.time.clock.is_virtual() {
+            true => self.answer_waiting(),
+            false => self.came.notify_one(),
+        }
+    }
+
     /// Answers until the line is closed and empty.
-    fn work(&self) {
+    fn work(self: &Arc<Self>) {
         loop {
             let mut waiting = self.waiting.lock();
             while waiting.requests.is_empty() && !waiting.closed {
@@ -143,9 +163,10 @@ impl LogLine {
     }
 
     /// Answers all that waits now: first those that write.
-    fn answer_waiting(&self) {
+    fn answer_waiting(self: &Arc<Self>) {
         let requests = std::mem::take(&mut self.waiting.lock().requests);
         let (mut samples, mut tolds, mut reads) = (Vec::new(), VecDeque::new(), Vec::new());
+        let mut drops = false;
         for request in requests {
             match request {
                 LogRequest::Append(sample, told) => {
@@ -153,6 +174,7 @@ impl LogLine {
                     tolds.push_back(told);
                 }
                 LogRequest::Read(from, most, told) => reads.push((from, most, told)),
+                LogRequest::Drop => drops = true,
             }
         }
         let mut samples = &samples[..];
@@ -175,9 +197,52 @@ impl LogLine {
             }
             samples = &samples[fit..];
         }
+        if drops {
+            self.drop_old();
+        }
         for (from, most, told) in reads {
             tell(told, self.log.read(from, most));
         }
+        self.set_timer();
+    }
+
+    /// Drops files that have become old. What cannot be dropped is tried again later.
+    fn drop_old(&self) {
+        let now = self.time.now();
+        if self.log.outdated_at().is_some_and(|at| at <= now) {
+            let _ = self.log.keep(now);
+        }
+    }
+
+    /// Sets the timer of the file that becomes old next, if there is one and no timer is set.
+    fn set_timer(self: &Arc<Self>) {
+        let Some(at) = self.log.outdated_at() else {
+            return;
+        };
+        let mut timer = self.timer.lock();
+        if timer.is_some() || self.waiting.lock().closed {
+            return;
+        }
+        let clock = &self.time.clock;
+        let mut span = Duration::from_nanos(at.saturating_sub(self.time.now()));
+        if span.is_zero() {
+            // It could not be dropped: a replay that tried it again and again would not end.
+            if clock.is_virtual() {
+                return;
+            }
+            span = PAUSE;
+        }
+        // None: nobody lives to see it.
+        let Some(when) = clock.now().checked_add(span) else {
+            return;
+        };
+        let line = Arc::downgrade(self);
+        *timer = Some(clock.at(when, move |_| {
+            if let Some(line) = line.upgrade() {
+                *line.timer.lock() = None;
+                line.ask(LogRequest::Drop);
+            }
+        }));
     }
 }
 

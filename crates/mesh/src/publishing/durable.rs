@@ -100,15 +100,23 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
-    /// A subscription of this node.
+    /// A subscription of this node. It gets nothing as long as another topic of the node has the
+    /// log.
     pub(super) fn attach_to_log(&self, log: &TopicLog, typed: Arc<Subscribed<T>>, id: u32) {
         let first = log.first(typed.start(), self.qos.retain);
         let to = FlowTarget::Here(id);
         let mut state = self.state.lock();
         let mut flow = self.flow(&state);
-        log.begins(to.clone(), first);
         let opened = (&self.key, self.qos.class);
-        let (end, upto, before) = FlowEnd::open(typed, self.id, opened, (first, Some(log.id())));
+        let opened = FlowEnd::open(typed, self.id, opened, (first, Some(log.id())));
+        let Some((end, upto, before)) = opened else {
+            drop(state);
+            if let Some(core) = self.core.upgrade() {
+                core.waits_for_log((self.id, &self.key), (id, log.id()));
+            }
+            return;
+        };
+        log.begins(to.clone(), first);
         flow.out.accepted(upto, end.window(), drop);
         flow.end = Some(end);
         state.flows.insert(to.clone(), flow);

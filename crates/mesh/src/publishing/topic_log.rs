@@ -212,15 +212,21 @@ impl TopicLog {
         let State { flows, ready, .. } = state;
         at_log.at.retain(|to, _| flows.contains_key(to));
         for ReadForFlow { to, from, samples } in told.reads {
-            let last = at_log.last;
+            let (last, oldest) = (at_log.last, at_log.oldest());
             let (Some(cursor), Some(flow)) = (at_log.at.get_mut(&to), flows.get_mut(&to)) else {
                 continue;
             };
             cursor.is_reading = false;
             match samples {
-                Ok(LogSamples { first, mut samples })
-                    if cursor.is_answered && cursor.next == from =>
-                {
+                Ok(LogSamples {
+                    mut first,
+                    mut samples,
+                }) if cursor.is_answered && cursor.next == from => {
+                    // What the log has dropped may still be in memory, and comes from there.
+                    if oldest < first {
+                        first = oldest.max(from);
+                        samples.clear();
+                    }
                     if first > from {
                         let to_oldest = Gap {
                             from,
@@ -294,6 +300,11 @@ impl LogFlows {
         let back = usize::try_from(self.last.checked_sub(number)?).ok()?;
         let at = self.recent.len().checked_sub(back + 1)?;
         self.recent.get(at).cloned()
+    }
+
+    /// The number of the oldest sample that is in memory: that of the next one, if none is.
+    fn oldest(&self) -> u64 {
+        (self.last + 1).saturating_sub(self.recent.len() as u64)
     }
 
     /// So many are on the disk, and these are the last of them.

@@ -26,16 +26,17 @@ impl<T: Send + Sync + 'static> Clone for FlowEnd<T> {
 
 impl<T: Send + Sync + 'static> FlowEnd<T> {
     /// A topic of the subscription's node, or one with this log, goes there from `first` on: its
-    /// end, what counts as accepted, and which other topic had the log until now.
+    /// end, what counts as accepted, and which other topic had the log until now. None: another
+    /// topic of this node has the log.
     pub(crate) fn open(
         subscription: Arc<Subscribed<T>>,
         topic: u32,
         (key, class): (&Key, Class),
         (first, log): (u64, Option<LogId>),
-    ) -> (Self, u64, Option<FlowSource>) {
+    ) -> Option<(Self, u64, Option<FlowSource>)> {
         let (source, opened) = (FlowSource::Here(topic), (key.clone(), class));
-        let (id, upto, before) = subscription.open(source, 0, opened, (first, log));
-        (FlowEnd { subscription, id }, upto, before)
+        let (id, upto, before) = subscription.open(source, 0, opened, (first, log))?;
+        Some((FlowEnd { subscription, id }, upto, before))
     }
 
     /// How many samples may be under way.

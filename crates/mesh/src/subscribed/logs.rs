@@ -18,6 +18,14 @@ impl LogTopics {
         self.topics.get(&log)
     }
 
+    /// Whether a topic is of this node, and another one of this node has the log.
+    pub(super) fn has_other_here(&self, topic: &FlowSource, log: LogId) -> bool {
+        match (topic, self.topic(log)) {
+            (FlowSource::Here(topic), Some(FlowSource::Here(other))) => topic != other,
+            _ => false,
+        }
+    }
+
     /// Whether the topic of a flow is one of the peer.
     pub(super) fn is_of(&self, source: &FlowSource, peer: &PeerName) -> bool {
         match source {

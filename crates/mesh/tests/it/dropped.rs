@@ -1,6 +1,6 @@
 //! Durable topics whose logs drop the oldest samples: who does not get them is told which.
 
-use crate::durable::Folder;
+use crate::durable::{Folder, with_one_that_is_slow};
 use crate::nodes::{Net, waiting};
 use motet_mesh::{Gap, LogConfig, Node, Qos, StartFrom, SubscribeConfig, Subscription, Topic};
 use motet_testkit::Random;
@@ -64,19 +64,9 @@ fn from(from: StartFrom) -> SubscribeConfig {
 fn sem_g559_one_that_is_behind_is_told_what_is_dropped_and_goes_on_with_the_oldest() {
     for is_here in [false, true] {
         let (net, folder) = (Net::new(1), Folder::in_memory());
-        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        // There are more, and that is more than what is in memory.
         let log = folder.log().keeping_bytes(2 << 20).in_files_of(1 << 18);
-        let topic = publisher
-            .durable_topic::<Vec<u8>>("n", Qos::durable(4), &log)
-            .unwrap();
-        let node = if is_here { &publisher } else { &subscriber };
-        let samples = node.subscribe::<Vec<u8>>("n", &waiting(1, 2)).unwrap();
-        net.replay.run();
-        // More than what is kept, and that is more than what is in memory.
-        for _ in 0..100 {
-            topic.publish(vec![0; 50_000]).unwrap();
-            net.replay.run();
-        }
+        let (_nodes, topic, samples) = with_one_that_is_slow(&net, is_here, &log);
         let mut heard = HeardNumbers::default();
         while heard.next() <= 100 {
             let before = heard.next();
@@ -147,6 +137,35 @@ fn sem_g559_a_number_that_was_dropped_is_a_gap_and_all_that_there_are_begin_with
 }
 
 #[test]
+fn sem_g558_a_topic_at_rest_drops_what_is_old_and_who_asks_for_it_is_told_the_gap() {
+    let (net, folder) = (Net::new(5), Folder::in_memory());
+    let node = net.node("a", 1);
+    let log = folder.log().keeping_for(Duration::from_secs(10));
+    let topic = opened(&node, &log);
+    for value in 1..=3 {
+        topic.publish(value).unwrap();
+    }
+    net.replay.run_for(Duration::from_secs(10));
+    assert_eq!(topic.log().unwrap().first, 1);
+    net.replay.run_for(Duration::from_secs(1));
+    let info = topic.log().unwrap();
+    assert_eq!((info.first, info.last), (4, 3));
+    // Nothing is in memory any more.
+    drop(topic);
+    let topic = opened(&node, &log);
+    let samples = node.subscribe::<u64>("n", &from(StartFrom::Number(1)));
+    let samples = samples.unwrap();
+    net.replay.run_for(Duration::from_secs(1));
+    topic.publish(4).unwrap();
+    net.replay.run_for(Duration::from_secs(1));
+    let mut heard = HeardNumbers::default();
+    heard.take(&samples, usize::MAX);
+    assert_eq!(heard.seen, [4]);
+    heard.are_all(1, 4);
+    assert_eq!(lost(&topic), [1, 2, 3]);
+}
+
+#[test]
 fn sem_g554_what_waits_for_a_subscriber_is_told_with_what_cannot_be_read() {
     for is_here in [false, true] {
         let (net, folder) = (Net::new(3), Folder::in_memory());
@@ -178,6 +197,43 @@ fn sem_g554_what_waits_for_a_subscriber_is_told_with_what_cannot_be_read() {
         heard.told.extend(lost(&topic));
         heard.are_all(1, 8);
         assert!(heard.seen.contains(&1) && heard.told.contains(&6));
+    }
+}
+
+#[test]
+fn sem_g554_damage_in_an_older_file_ends_a_flow_before_it_and_who_begins_behind_it_gets_the_rest() {
+    for is_here in [false, true] {
+        let (net, folder) = (Net::new(4), Folder::in_memory());
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        // Two samples in each file: its head has 44 bytes, and each record 33.
+        let log = folder.log().in_files_of(100);
+        let first = opened(&publisher, &log);
+        for value in 1..=8 {
+            first.publish(value).unwrap();
+        }
+        drop(first);
+        net.replay.run();
+        let older = folder.0.join(format!("samples-{:020}.log", 3));
+        let mut bytes = fs::read(&older).unwrap();
+        bytes[44 + 33 - 1] ^= 1;
+        fs::write(&older, bytes).unwrap();
+        let topic = opened(&publisher, &log);
+        let node = if is_here { &publisher } else { &subscriber };
+        let subscribe = |place| node.subscribe::<u64>("n", &from(place)).unwrap();
+        let all = subscribe(StartFrom::All);
+        let behind = subscribe(StartFrom::Number(5));
+        net.replay.run();
+        let mut heard = HeardNumbers::default();
+        heard.take(&all, usize::MAX);
+        heard.told.extend(lost(&topic));
+        heard.are_all(1, 8);
+        assert!(heard.told.contains(&3));
+        topic.publish(9).unwrap();
+        net.replay.run();
+        let mut heard = HeardNumbers::default();
+        heard.take(&behind, usize::MAX);
+        assert_eq!(heard.seen, [5, 6, 7, 8, 9]);
+        assert!(all.port().test().is_none());
     }
 }
 

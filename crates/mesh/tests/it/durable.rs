@@ -150,23 +150,32 @@ fn sem_g552_new_ones_come_behind_those_that_the_topic_retains() {
     assert_eq!(numbers(&samples), [7, 8, 9, 10]);
 }
 
+/// A topic that has 100 samples of 50,000 bytes, more than what is in memory, and a subscriber, of
+/// the topic's node or of another one, that has accepted one of them. The nodes are first.
+pub(crate) fn with_one_that_is_slow(
+    net: &Net,
+    is_here: bool,
+    log: &LogConfig,
+) -> ([Node; 2], Topic<Vec<u8>>, Subscription<Vec<u8>>) {
+    let nodes = [net.node("a", 1), net.node("b", 1)];
+    let [publisher, other] = &nodes;
+    let topic = publisher.durable_topic::<Vec<u8>>("n", Qos::durable(4), log);
+    let topic = topic.unwrap();
+    let node = if is_here { publisher } else { other };
+    let samples = node.subscribe::<Vec<u8>>("n", &waiting(1, 2)).unwrap();
+    net.replay.run();
+    for _ in 0..100 {
+        topic.publish(vec![0; 50_000]).unwrap();
+        net.replay.run();
+    }
+    (nodes, topic, samples)
+}
+
 #[test]
 fn sem_g552_a_slow_subscriber_is_behind_and_the_publisher_is_not_held_back() {
     for is_here in [false, true] {
         let (net, folder) = (Net::new(3), Folder::new());
-        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
-        let qos = Qos::durable(4);
-        let topic = publisher
-            .durable_topic::<Vec<u8>>("n", qos, &folder.log())
-            .unwrap();
-        let node = if is_here { &publisher } else { &subscriber };
-        let samples = node.subscribe::<Vec<u8>>("n", &waiting(1, 2)).unwrap();
-        net.replay.run();
-        // More than what is kept in memory.
-        for _ in 0..100 {
-            topic.publish(vec![0; 50_000]).unwrap();
-            net.replay.run();
-        }
+        let (_nodes, topic, samples) = with_one_that_is_slow(&net, is_here, &folder.log());
         let of = &topic.subscribers()[0];
         assert_eq!(of.waiting + of.in_flight, 99, "one was accepted");
         assert!(of.in_flight <= 4);

@@ -3,15 +3,15 @@
 use super::{Folder, append, read};
 use crate::log::directory::{file_of, files};
 use crate::log::{LogConfig, LogError, LogWriter, SampleLog};
-use motet_dispatch::Clock;
+use motet_dispatch::{Clock, Replay};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-const SECOND: u64 = 1_000_000_000;
+pub(super) const SECOND: u64 = 1_000_000_000;
 /// The bytes of a file without records.
-const HEAD: u64 = 44;
+pub(super) const HEAD: u64 = 44;
 
 /// A sample whose record has 100 bytes.
 fn sample(number: u64) -> Vec<u8> {
@@ -26,14 +26,14 @@ fn put_at(log: &SampleLog, number: u64, time: u64) {
 }
 
 /// One sample a second.
-fn put(log: &SampleLog, numbers: impl IntoIterator<Item = u64>) {
+pub(super) fn put(log: &SampleLog, numbers: impl IntoIterator<Item = u64>) {
     for number in numbers {
         put_at(log, number, number * SECOND);
     }
 }
 
 /// The numbers that are there, each with its sample.
-fn numbers(log: &SampleLog) -> Vec<u64> {
+pub(super) fn numbers(log: &SampleLog) -> Vec<u64> {
     let read = log.read(1, usize::MAX).unwrap();
     let numbered = (read.first..).zip(&read.samples);
     let number = |(number, bytes): (u64, &Arc<[u8]>)| {
@@ -61,12 +61,12 @@ fn contents(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
 
 impl Folder {
     /// Three samples in each file.
-    fn by_three(&self) -> LogConfig {
+    pub(super) fn by_three(&self) -> LogConfig {
         self.config().in_files_of(300)
     }
 
     /// Files that begin with 1, 4, 7 and 10, of which the last has one sample.
-    fn with_four_files(&self) {
+    pub(super) fn with_four_files(&self) {
         put(&self.open_as(&self.by_three()).unwrap(), 1..=10);
         assert_eq!(firsts(self), [1, 4, 7, 10]);
     }
@@ -170,6 +170,69 @@ fn sem_g558_samples_grow_old_also_where_the_clock_was_set_back() {
     }
     assert!(writer.log().first() > 1, "{:?}", writer.log().info());
     assert!(writer.log().time() > far_ahead);
+}
+
+#[test]
+fn sem_g558_samples_are_dropped_when_they_are_old_while_nothing_is_published() {
+    let (folder, replay) = (Folder::new(), Replay::new(1));
+    let config = folder.by_three().keeping_for(Duration::from_secs(10));
+    let log = folder.open_as(&config).unwrap();
+    let writer = LogWriter::new(log, replay.clock()).unwrap();
+    // One sample a second, the first one at 0.
+    for number in 1..=4 {
+        assert_eq!(append(&writer, &sample(number)), Ok(number));
+        replay.run_for(Duration::from_secs(1));
+    }
+    replay.run_for(Duration::from_secs(8));
+    assert_eq!(firsts(&folder), [1, 4]);
+    replay.run_for(Duration::from_nanos(1));
+    assert_eq!((firsts(&folder), numbers(writer.log())), (vec![4], vec![4]));
+    assert_eq!(replay.timers(), 1);
+    replay.run();
+    assert_eq!(replay.elapsed(), Duration::from_nanos(13 * SECOND + 1));
+    assert_eq!((firsts(&folder), replay.timers()), (vec![5], 0));
+    let info = writer.log().info();
+    assert_eq!((info.first, info.last, info.bytes), (5, 4, HEAD));
+    // The numbers go on, also in a log without samples that is opened again.
+    assert_eq!(append(&writer, &sample(5)), Ok(5));
+    replay.run();
+    drop(writer);
+    assert_eq!(firsts(&folder), [6]);
+    let writer = LogWriter::new(folder.open_as(&config).unwrap(), replay.clock()).unwrap();
+    assert_eq!(append(&writer, &sample(6)), Ok(6));
+    assert_eq!(replay.timers(), 1);
+    drop(writer);
+    assert_eq!(replay.timers(), 0);
+}
+
+#[test]
+fn sem_g558_what_has_become_old_while_nobody_had_the_log_is_dropped_when_it_is_opened() {
+    let folder = Folder::new();
+    folder.with_four_files();
+    // Nothing is old for who keeps all.
+    drop(LogWriter::new(folder.open_as(&folder.by_three()).unwrap(), Clock::real()).unwrap());
+    assert_eq!(firsts(&folder), [1, 4, 7, 10]);
+    let config = folder.by_three().keeping_for(Duration::from_secs(1000));
+    let writer = LogWriter::new(folder.open_as(&config).unwrap(), Clock::real()).unwrap();
+    assert_eq!(firsts(&folder), [11]);
+    assert_eq!(append(&writer, &sample(11)), Ok(11));
+    assert_eq!(numbers(writer.log()), [11]);
+}
+
+#[test]
+fn sem_g558_a_replay_ends_where_old_files_cannot_be_dropped_which_the_next_sample_does() {
+    let (folder, replay) = (Folder::new(), Replay::new(1));
+    let config = folder.by_three().keeping_for(Duration::from_secs(10));
+    let log = folder.open_as(&config).unwrap();
+    let writer = LogWriter::new(log, replay.clock()).unwrap();
+    assert_eq!(append(&writer, &sample(1)), Ok(1));
+    let draft = folder.0.join("samples.new");
+    fs::create_dir(&draft).unwrap();
+    replay.run();
+    assert_eq!((firsts(&folder), replay.timers()), (vec![1], 0));
+    fs::remove_dir(&draft).unwrap();
+    assert_eq!(append(&writer, &sample(2)), Ok(2));
+    assert_eq!(firsts(&folder), [2]);
 }
 
 #[test]
