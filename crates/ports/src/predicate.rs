@@ -13,13 +13,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// must be quick and pure, and must not use ports.
 pub(crate) type Predicate<T> = Box<dyn Fn(&T) -> bool + Send + Sync>;
 
+/// What is done when a port is unlocked.
+type KeptWork = Box<dyn FnOnce()>;
+
 motet_sync::thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     /// Whether there may be something in [`KEPT`].
     static HAS_KEPT: Cell<bool> = const { Cell::new(false) };
     /// What is to be done when the port is unlocked under whose lock user code runs. Without a
     /// destructor, so that it can be used while a thread ends: it is empty then, without memory.
-    static KEPT: ManuallyDrop<RefCell<Vec<Box<dyn FnOnce()>>>> =
+    static KEPT: ManuallyDrop<RefCell<Vec<KeptWork>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 

@@ -4,7 +4,7 @@
 //!   their partners;
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
 //! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`, `any_call.rs`: without
-//!   knowing the contract; `standing.rs`: how a service stands;
+//!   knowing the contract; `remote.rs`: in another process; `standing.rs`: how a service stands;
 //! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be
 //!   posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
@@ -28,6 +28,7 @@ mod entrance;
 mod new_subscription;
 mod notification;
 mod refusal;
+mod remote;
 mod shared;
 mod slot;
 mod standing;
@@ -38,11 +39,12 @@ mod threads;
 pub use any_notification::AnyNotification;
 pub use any_service::{AnyClient, OperationInfo, ServiceFigures, ServiceInfo};
 pub use call::{Call, Calling};
-pub use client::{Client, Remote};
+pub use client::Client;
 pub use contract::{Contract, ContractClient, Serves};
 pub use cx::Cx;
 pub use definition::{Partner, Parts, Policy, Service};
 pub use notification::{Event, Notification};
+pub use remote::Remote;
 pub use subscription::Subscription;
 
 pub(crate) use any_call::operations;

@@ -89,7 +89,7 @@ mod tests {
             let sum = Arc::clone(&sum);
             thread::spawn(move || (0..EACH).for_each(|_| sum.with(|sum| *sum += 1)))
         });
-        adders.map(|adder| adder.join().unwrap());
+        adders.into_iter().for_each(|adder| adder.join().unwrap());
         assert_eq!(sum.with(|sum| *sum), 4 * EACH);
     }
 

@@ -3,6 +3,7 @@
 use super::client::{Client, begin, no_answer, timeout};
 use super::direct::gives_way;
 use super::entrance::EnteredOperation;
+use super::remote::call_out;
 use super::slot::{Common, OperationBody, ServiceSlot};
 use crate::context::CallContext;
 use crate::deadlines::{ServiceWait, WaitEntry};
@@ -43,6 +44,9 @@ pub(crate) enum Make<C: Contract, T: Send + 'static> {
     Get(fn(To<T>) -> OperationBody<C>, fn(Snapshot<C::State>) -> T),
     Uniform(Uniform<C>, fn(Uniform<C>, To<T>) -> OperationBody<C>),
 }
+
+/// The result of what is called; or that back, with the slot.
+type RunOr<C, T> = Result<Result<T, Fault>, (Make<C, T>, Arc<ServiceSlot<C>>)>;
 
 /// An operation that all services have.
 pub(crate) enum Uniform<C: Contract> {
@@ -149,28 +153,6 @@ where
     }
 }
 
-/// Calls a service of another process: the answer is there by the caller's deadline.
-pub(crate) fn call_out(
-    remote: &Arc<dyn Remote>,
-    name: &str,
-    body: Value,
-    mut options: Options,
-) -> Result<Answering, Fault> {
-    let context = CallContext::current();
-    let waiting = context.link();
-    let Some((own, until, within)) = context.call_out(remote.path(), options.within)? else {
-        return Ok(remote.call(name, body, options));
-    };
-    options.within = Some(within);
-    options.add_waiting(waiting);
-    let sent = remote.call(name, body, options);
-    let path = remote.path().to_owned();
-    Ok(Box::pin(async move {
-        let answer = own.deadlines().before(until, sent).await;
-        answer.unwrap_or_else(|_| Err(timeout(&path)))
-    }))
-}
-
 impl<C: Contract, T: DeserializeOwned + Send + 'static> Make<C, T> {
     /// Has the operation carried out by a service of another process.
     #[cold]
@@ -188,7 +170,7 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
         slot: Arc<ServiceSlot<C>>,
         options: &mut Options,
         context: Option<&CallContext>,
-    ) -> Result<Result<T, Fault>, (Self, Arc<ServiceSlot<C>>)> {
+    ) -> RunOr<C, T> {
         match self {
             Make::Operation(request, reply, read) => {
                 let operation = C::operation(&request);

@@ -2,13 +2,14 @@
 
 use super::any_call::entered;
 use super::any_service::AnyService;
-use super::call::{Call, Make, Uniform, call_out};
+use super::call::{Call, Make, Uniform};
 use super::entrance::EnteredOperation;
 use super::new_subscription::NewSubscription;
 use super::notification::Notification;
+use super::remote::{Remote, call_out};
 use super::slot::{OperationBody, OperationItem, ServiceSlot};
 use super::subscriptions::{Entering, Sink};
-use crate::json::{Answering, To};
+use crate::json::To;
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, FaultCode, ServiceInfo, Snapshot, Subscribe, Subscription};
@@ -31,15 +32,6 @@ pub struct Client<C: Contract> {
 enum Target<C: Contract> {
     Here(Arc<ServiceSlot<C>>),
     Elsewhere(Arc<dyn Remote>),
-}
-
-/// The way to a service of another process: what carries a call there and the answer back.
-pub trait Remote: Send + Sync {
-    /// The path of the service.
-    fn path(&self) -> &str;
-
-    /// Calls an operation by its name, a uniform one by the name of its verb.
-    fn call(&self, operation: &str, body: Value, options: Options) -> Answering;
 }
 
 /// # Uniform operations
