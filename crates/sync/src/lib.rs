@@ -10,8 +10,8 @@
 //!
 //! Outside of both the façade costs nothing: the names are those of `std`.
 //!
-//! - Depends on: `crossbeam-utils` (cache-line padding), `spin` (a lock for short holds), `rustix` (on Linux, for fences of which
-//!   one side pays).
+//! - Depends on: `crossbeam-utils` (cache-line padding), `spin` (a lock for short holds), `rustix`
+//!   (on Linux, for fences of which one side pays).
 //! - Used by: every crate of the core.
 //!
 //! ```text

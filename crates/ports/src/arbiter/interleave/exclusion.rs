@@ -14,9 +14,9 @@
 //! the readers (`readers.rs`). In every other phase a writer waits: those who enter are held, and
 //! those who leave look, under the lock, whether they were the last.
 //!
-//! An exclusive handler that begins at once takes an `Open` exclusion without a lock, too, and gives
-//! it back. Who comes meanwhile makes it `Taken`, under the lock: then the handler passes it on as
-//! others do.
+//! An exclusive handler that begins at once takes an `Open` exclusion without a lock, too, and
+//! gives it back. Who comes meanwhile makes it `Taken`, under the lock: then the handler passes it
+//! on as others do.
 //!
 //! Whoever holds the exclusion is one thread (a turn, see `shared.rs`) or one async handler. What
 //! it releases it passes to the next by what a call returns ([`Next`]). There is one node `N` for
