@@ -4,13 +4,17 @@ import weakref
 
 import pytest
 
-from motet.ports import Dispatcher, Port, choice, interleave, join, receive, receive_several
+from motet.ports import Dispatcher, Port, after, choice, interleave, join, receive, receive_several
 
 
 @pytest.fixture
 def dispatcher():
     with Dispatcher(2) as dispatcher:
         yield dispatcher
+
+
+def it_too(handles):
+    return receive(handles.other, handles)
 
 
 def test_sem_g453_a_guard_may_free_who_waits_for_a_port_of_its_join(dispatcher):

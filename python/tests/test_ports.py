@@ -312,10 +312,6 @@ def test_sem_g452_a_loop_is_freed_with_its_tasks():
     assert port.test() == "here"
 
 
-def it_too(handles):
-    return receive(handles.other, handles)
-
-
 def test_what_is_no_function_is_refused(dispatcher):
     port = Port()
     for wrong in (
