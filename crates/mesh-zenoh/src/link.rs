@@ -32,7 +32,7 @@ use self::handshake::NextLink;
 use self::waiting::{Confirmed, FlushDecision, MAX_WAITING, OVERHEAD, WINDOW, Waiting, Which};
 pub(crate) use self::waiting::{Flush, PAUSE};
 use crate::seal::{Seals, Session, TAG};
-use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName};
+use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName, Rights};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
@@ -303,6 +303,7 @@ impl Link {
         out(Effect::Tell(CarrierEvent::Up(
             self.ends.peer.clone(),
             self.number(),
+            Rights::all(),
         )));
     }
 

@@ -9,6 +9,7 @@
 //! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the
 //! core's lock: frames go into the outbox under it, so that they leave in that order.
 
+mod allowed;
 mod ends;
 mod outbox;
 mod rivals;
@@ -19,8 +20,8 @@ use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarg
 use crate::frame::{Data, Frame};
 use crate::here_or_queued::while_sending;
 use crate::peers::{KnownPeer, PeerChange};
-use crate::start_from::LogId;
-use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName};
+use crate::start_from::LogOfKey;
+use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName, Rights};
 use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
@@ -37,6 +38,8 @@ pub(crate) const MAX_WINDOW: u32 = 65_536;
 
 pub(crate) struct Core {
     name: PeerName,
+    /// What this node may.
+    rights: Rights,
     incarnation: u64,
     queue: Arc<dyn Enqueue>,
     pub(crate) carrier: Option<Arc<dyn Carrier>>,
@@ -66,8 +69,10 @@ impl Core {
         carrier: Option<Arc<dyn Carrier>>,
         queue: Arc<dyn Enqueue>,
     ) -> Arc<Self> {
+        let rights = carrier.as_ref().map_or_else(Rights::all, |it| it.rights());
         Arc::new(Core {
             name,
+            rights,
             incarnation,
             queue,
             carrier,
@@ -318,8 +323,8 @@ impl Hub for Core {
         self.end_flow(topic, to, why);
     }
 
-    fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
-        self.goes_before(peer, waits, key);
+    fn takes_log(&self, peer: &PeerName, waits: (u32, LogOfKey)) {
+        self.goes_before(peer, waits);
     }
 
     /// A subscription of this node has accepted samples.

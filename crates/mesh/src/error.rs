@@ -1,6 +1,6 @@
 //! What can go wrong with topics, subscriptions and calls.
 
-use crate::{KeyError, LogError, PeerName};
+use crate::{KeyError, LogError, NotAllowed, PeerName};
 use std::fmt;
 
 /// A sample that was not published, and why.
@@ -55,6 +55,8 @@ pub enum MeshError {
     },
     /// The log of a durable topic is not opened.
     Log(LogError),
+    /// The node has no right to it.
+    NotAllowed(NotAllowed),
     /// The node has left.
     Left,
 }
@@ -83,6 +85,8 @@ pub enum CallError {
     NotWritable(String),
     /// The text is not a key.
     Key(KeyError),
+    /// The node has no right to it.
+    NotAllowed(NotAllowed),
     /// The node has left.
     Left,
 }
@@ -136,6 +140,7 @@ impl fmt::Display for MeshError {
                 "topic {key:?} has samples of type {published}, and {wanted} is wanted"
             ),
             MeshError::Log(error) => error.fmt(f),
+            MeshError::NotAllowed(refused) => refused.fmt(f),
             MeshError::Left => f.write_str("the node has left"),
         }
     }
@@ -159,6 +164,7 @@ impl fmt::Display for CallError {
             CallError::Unreadable(why) => write!(f, "the answer cannot be read: {why}"),
             CallError::NotWritable(why) => write!(f, "the request cannot be written: {why}"),
             CallError::Key(error) => error.fmt(f),
+            CallError::NotAllowed(refused) => refused.fmt(f),
             CallError::Left => f.write_str("the node has left"),
         }
     }
@@ -169,6 +175,18 @@ impl std::error::Error for CallError {}
 impl From<LogError> for MeshError {
     fn from(error: LogError) -> Self {
         MeshError::Log(error)
+    }
+}
+
+impl From<NotAllowed> for MeshError {
+    fn from(refused: NotAllowed) -> Self {
+        MeshError::NotAllowed(refused)
+    }
+}
+
+impl From<NotAllowed> for CallError {
+    fn from(refused: NotAllowed) -> Self {
+        CallError::NotAllowed(refused)
     }
 }
 

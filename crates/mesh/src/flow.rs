@@ -7,8 +7,9 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::start_from::{LogId, LogPlace};
-use crate::{Class, FramePriority, Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
+use crate::start_from::{LogId, LogOfKey, LogPlace};
+use crate::{Class, FramePriority, Frames, Key, MeshError, PeerName, Rights};
+use crate::{SubscriptionInfo, TopicInfo};
 use motet_dispatch::Clock;
 use std::any::Any;
 use std::future::Future;
@@ -39,7 +40,8 @@ impl FlowTarget {
 pub(crate) enum FlowSource {
     Here(u32),
     There(PeerName, u32),
-    Log(LogId),
+    /// The last ones in order.
+    Log(LogOfKey),
 }
 
 impl FlowSource {
@@ -79,7 +81,7 @@ pub(crate) trait Hub: Send + Sync {
     /// A subscription gets nothing more of a topic, which goes on, and why.
     fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str);
     /// A topic of this node has the log now that one of a peer had for this subscription.
-    fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key);
+    fn takes_log(&self, peer: &PeerName, waits: (u32, LogOfKey));
     fn unsubscribe(&self, subscription: u32);
     /// The topic sends what waits: the thread that did so has panicked.
     fn go_on(&self, topic: u32);
@@ -171,12 +173,14 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);
     fn closed(&self, source: &FlowSource);
     /// The topic that has this log now, as far as it came here.
-    fn topic_of(&self, log: LogId) -> Option<FlowSource>;
+    fn topic_of(&self, log: &LogOfKey) -> Option<FlowSource>;
     /// It ends with its node: publishers are told what is accepted.
     fn ends(&self);
     fn info(&self) -> SubscriptionInfo;
     /// The peer does not come back, or comes back as another.
     fn forget(&self, peer: &PeerName);
+    /// The peer has come back with these rights: what it may not publish any more comes no more.
+    fn forget_beyond(&self, peer: &PeerName, rights: &Rights);
     /// Whether a flow of the peer still is that of an earlier link than the one with this number.
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool;
     /// The peer has come back by the link with this number, without the topics of these flows.

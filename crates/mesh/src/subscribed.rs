@@ -22,9 +22,9 @@ use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::sample::SampleOrigin;
-use crate::start_from::{LogId, LogPlace};
+use crate::start_from::{LogId, LogOfKey, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
-use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
+use crate::{Class, Deed, Gap, Key, MAX_ENTRIES, PeerName, Rights, Sample, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
@@ -105,6 +105,10 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         (mut first, log): (u64, Option<LogId>),
     ) -> (FlowId, u64, Option<FlowSource>) {
         let publisher = topic.peer().unwrap_or(&self.me).clone();
+        let log = log.map(|id| LogOfKey {
+            id,
+            key: key.clone(),
+        });
         let origin = Arc::new(SampleOrigin { key, publisher });
         let mut state = self.state.lock();
         let State {
@@ -115,7 +119,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         } = &mut *state;
         let (mut source, mut is_new_topic, mut before) = (topic, false, None);
         if let Some(log) = log {
-            (is_new_topic, before) = logs.enter(source, log);
+            (is_new_topic, before) = logs.enter(source, log.clone());
             source = FlowSource::Log(log);
             // It goes on where it was, whatever else it would begin with.
             let known = flows.of(&source);
@@ -234,7 +238,11 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
                 self.pattern
             ));
         }
-        if self.has_all_of(&source) || self.state.lock().has_all_logs(log) {
+        let of_key = log.map(|id| LogOfKey {
+            id,
+            key: key.clone(),
+        });
+        if self.has_all_of(&source) || self.state.lock().has_all_logs(of_key) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
         let (_, upto, _) = self.open(source, link, (key, class), (first, log));
@@ -285,7 +293,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic == source);
     }
 
-    fn topic_of(&self, log: LogId) -> Option<FlowSource> {
+    fn topic_of(&self, log: &LogOfKey) -> Option<FlowSource> {
         self.state.lock().logs.topic(log).cloned()
     }
 
@@ -310,6 +318,15 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic.is_of(peer));
     }
 
+    fn forget_beyond(&self, peer: &PeerName, rights: &Rights) {
+        let mut state = self.state.lock();
+        let may = |key: &Key| rights.may(Deed::Publish, key);
+        let stays = |flow: &Flow| !flow.source.is_of(peer) || may(&flow.origin.key);
+        state.flows.retain(stays);
+        let is_gone = |topic: &FlowSource, log: &LogOfKey| topic.is_of(peer) && !may(&log.key);
+        state.logs.leave(is_gone);
+    }
+
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool {
         let state = self.state.lock();
         let mut flows = state.flows.iter();
@@ -321,7 +338,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         let State { flows, logs, .. } = &mut *state;
         flows.retain(|flow| !flow.source.is_of(peer) || flow.link == link);
         logs.leave(|topic, log| {
-            let flow = flows.of(&FlowSource::Log(log));
+            let flow = flows.of(&FlowSource::Log(log.clone()));
             topic.is_of(peer) && flow.is_none_or(|flow| flow.link != link)
         });
     }

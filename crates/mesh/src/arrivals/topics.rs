@@ -4,8 +4,8 @@ use crate::core::Core;
 use crate::flow::{AnySubscription, FlowSource};
 use crate::frame::Frame;
 use crate::peers::PeerChange;
-use crate::start_from::LogId;
-use crate::{Class, Key, PeerName};
+use crate::start_from::{LogId, LogOfKey};
+use crate::{Class, Deed, Key, PeerName};
 use std::sync::Arc;
 
 impl Core {
@@ -53,8 +53,16 @@ impl Core {
         let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
             return;
         };
+        if let Err(refused) = self.peer_may(peer, Deed::Publish, &key) {
+            self.tell_refused(peer, (topic, subscription), refused);
+            return;
+        }
         let wanted = (subscription, &*known);
-        if log.is_some_and(|log| self.has_rival(peer, wanted, (&key, log))) {
+        let of_key = log.map(|id| LogOfKey {
+            id,
+            key: key.clone(),
+        });
+        if of_key.is_some_and(|log| self.has_rival(peer, wanted, &log)) {
             return;
         }
         let source = FlowSource::There(peer.clone(), topic);

@@ -5,7 +5,7 @@
 use super::{Core, MAX_ENTRIES};
 use crate::flow::{AnySubscription, FlowSource};
 use crate::peers::PeerChange;
-use crate::start_from::LogId;
+use crate::start_from::LogOfKey;
 use crate::{Key, PeerName};
 
 impl Core {
@@ -14,32 +14,33 @@ impl Core {
         &self,
         peer: &PeerName,
         (id, subscription): (u32, &dyn AnySubscription),
-        (key, log): (&Key, LogId),
+        log: &LogOfKey,
     ) -> bool {
         // Before it looks: the other one may go meanwhile.
-        self.waits(peer, (id, log));
+        self.waits(peer, (id, log.clone()));
         let Some(rival) = self.rival(peer, subscription, log) else {
             if let Some(peer) = self.state.lock().peers.get_mut(peer) {
-                peer.waiting.remove(&(id, log));
+                peer.waiting.remove(&(id, log.clone()));
             }
             return false;
         };
-        self.tell_waits(peer, &rival, key);
+        self.tell_waits(peer, &rival, &log.key);
         true
     }
 
     /// A topic of this node has a log now that one of a peer had: that one waits, and its peer is
     /// asked again when the one of this node is gone. That is told.
-    pub(super) fn goes_before(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
+    pub(super) fn goes_before(&self, peer: &PeerName, waits: (u32, LogOfKey)) {
+        let key = waits.1.key.clone();
         if self.waits(peer, waits) {
-            self.tell_waits(peer, &self.name, key);
+            self.tell_waits(peer, &self.name, &key);
         }
         // It may be gone already.
         self.ask_again();
     }
 
     /// A topic of a peer waits for a subscription. Whether the peer can be reached.
-    fn waits(&self, peer: &PeerName, waits: (u32, LogId)) -> bool {
+    fn waits(&self, peer: &PeerName, waits: (u32, LogOfKey)) -> bool {
         let mut state = self.state.lock();
         let Some(peer) = state.peers.get_mut(peer) else {
             return false;
@@ -63,7 +64,7 @@ impl Core {
         &self,
         peer: &PeerName,
         subscription: &dyn AnySubscription,
-        log: LogId,
+        log: &LogOfKey,
     ) -> Option<PeerName> {
         match subscription.topic_of(log)? {
             FlowSource::Here(_) => Some(self.name.clone()),
@@ -80,12 +81,12 @@ impl Core {
     pub(crate) fn ask_again(&self) {
         let mut waiting = Vec::new();
         for (name, peer) in &self.state.lock().peers {
-            waiting.extend(peer.waiting.iter().map(|one| (name.clone(), *one)));
+            waiting.extend(peer.waiting.iter().map(|one| (name.clone(), one.clone())));
         }
         for (peer, (id, log)) in waiting {
             let subscription = self.state.lock().subscriptions.get(&id).cloned();
             let rival = subscription.as_ref();
-            if rival.is_some_and(|one| self.rival(&peer, &**one, log).is_some()) {
+            if rival.is_some_and(|one| self.rival(&peer, &**one, &log).is_some()) {
                 continue;
             }
             self.change(|state| {

@@ -13,7 +13,7 @@ use super::topic_log::TopicLog;
 use super::{Flow, Lost, Published, Publishing, State};
 use crate::flow::{FlowSource, FlowTarget};
 use crate::frame::{Frame, MAX_PAYLOAD};
-use crate::start_from::LogPlace;
+use crate::start_from::{LogOfKey, LogPlace};
 use crate::subscribed::{FlowEnd, Subscribed};
 use crate::{Gap, LogError, PeerName, PublishError, PublishRefusal};
 use motet_dispatch::inside_task;
@@ -120,7 +120,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         if let Some(FlowSource::There(peer, _)) = before
             && let Some(core) = self.core.upgrade()
         {
-            core.takes_log(&peer, (id, log.id()), &self.key);
+            let key = self.key.clone();
+            core.takes_log(&peer, (id, LogOfKey { id: log.id(), key }));
         }
         self.go_on_with_log(log);
     }

@@ -3,7 +3,7 @@
 use super::flows::{Flow, FlowId, Flows, both};
 use super::logs::LogTopics;
 use crate::flow::FlowSource;
-use crate::start_from::LogId;
+use crate::start_from::LogOfKey;
 use crate::{Gap, MAX_ENTRIES, Sample};
 use std::collections::VecDeque;
 
@@ -132,20 +132,20 @@ impl<T: Send + Sync + 'static> State<T> {
     pub(super) fn flows_now(&self) -> impl Iterator<Item = &Flow> {
         let flows = self.flows.iter();
         flows.filter(|flow| match &flow.source {
-            FlowSource::Log(log) => self.logs.topic(*log).is_some(),
+            FlowSource::Log(log) => self.logs.topic(log).is_some(),
             FlowSource::Here(_) | FlowSource::There(..) => true,
         })
     }
 
     /// Whether there are as many logs as there may be, without this one, and all have topics. Of
     /// those without one the oldest is forgotten.
-    pub(super) fn has_all_logs(&mut self, log: Option<LogId>) -> bool {
+    pub(super) fn has_all_logs(&mut self, log: Option<LogOfKey>) -> bool {
         let is_new = log.is_some_and(|log| self.flows.id(&FlowSource::Log(log)).is_none());
         if !is_new || self.flows.count_of_logs() < MAX_ENTRIES {
             return false;
         }
         let has_no_topic = |source: &&FlowSource| match source {
-            FlowSource::Log(log) => self.logs.topic(*log).is_none(),
+            FlowSource::Log(log) => self.logs.topic(log).is_none(),
             FlowSource::Here(_) | FlowSource::There(..) => false,
         };
         let sources = self.flows.iter().map(|flow| &flow.source);
