@@ -2,17 +2,18 @@
 //!
 //! | key expression | is |
 //! |---|---|
-//! | `motet/2/node/NAME/INCARNATION` | the liveliness token of a node |
-//! | `motet/2/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
+//! | `motet/3/node/NAME/INCARNATION` | the liveliness token of a node |
+//! | `motet/3/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
 //!
 //! zenoh's threads bring messages and tokens. One thread takes tokens, sends frames that were put
 //! together, and keeps links alive.
 
 mod acting;
 
-use crate::key::random;
+use crate::identity::Identity;
+use crate::key::wall;
 use crate::link::{Effect, Ends, Link};
-use motet_mesh::{CarrierEvent, FramePriority, PeerName};
+use motet_mesh::{CarrierEvent, FramePriority, PeerName, Rights};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
 use std::cell::Cell;
@@ -26,14 +27,14 @@ use zenoh::qos::{CongestionControl, Priority};
 use zenoh::sample::{Locality, Sample, SampleKind};
 
 /// What all keys begin with; the number is that of the form of messages.
-pub(crate) const ROOT: &str = "motet/2";
+pub(crate) const ROOT: &str = "motet/3";
 
 /// What a node on zenoh has of its peers.
 pub(crate) struct Links {
     name: PeerName,
     incarnation: u64,
     session: zenoh::Session,
-    secret: [u8; 32],
+    identity: Arc<Identity>,
     silence: Duration,
     events: Port<CarrierEvent>,
     peers: Mutex<BTreeMap<PeerName, Arc<Peer>>>,
@@ -106,14 +107,14 @@ impl Links {
         name: PeerName,
         incarnation: u64,
         session: zenoh::Session,
-        secret: [u8; 32],
+        identity: Identity,
         silence: Duration,
     ) -> zenoh::Result<Arc<Self>> {
         let links = Arc::new(Links {
             name,
             incarnation,
             session,
-            secret,
+            identity: Arc::new(identity),
             silence,
             events: Port::new(),
             peers: Mutex::default(),
@@ -132,6 +133,10 @@ impl Links {
 
     pub(crate) fn name(&self) -> &PeerName {
         &self.name
+    }
+
+    pub(crate) fn rights(&self) -> &Rights {
+        &self.identity.grant().rights
     }
 
     pub(crate) fn session(&self) -> &zenoh::Session {
@@ -276,9 +281,9 @@ impl Links {
         let ends = Ends {
             me: self.name.clone(),
             peer: name.clone(),
-            secret: self.secret,
+            identity: Arc::clone(&self.identity),
             silence: self.silence,
-            session: || random().expect("the system has given random bytes before"),
+            wall,
         };
         {
             let mut state = peer.state.lock();

@@ -125,7 +125,7 @@ fn sem_g242_a_node_is_reached_again_when_a_token_of_another_start_of_it_goes() {
     let c = member(&config("c", &key, &a));
     until("all meet", || reaches(&a, "b") && reaches(&a, "c"));
     // As of a start of b that is not known to be gone.
-    let token = "motet/2/node/b/00000000000000aa";
+    let token = "motet/3/node/b/00000000000000aa";
     let liveliness = c.carrier.session().liveliness();
     let token = liveliness.declare_token(token).wait().unwrap();
     until("the last token counts", || !reaches(&a, "b"));
