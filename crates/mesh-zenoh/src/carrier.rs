@@ -8,7 +8,7 @@ use crate::links::{Links, ROOT};
 use crate::membership::Membership;
 use crate::rendezvous::Rendezvous;
 use motet_dispatch::Enqueue;
-use motet_mesh::Rights;
+use motet_mesh::MeshRights;
 use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName};
 use motet_ports::Port;
 use motet_sync::Parker;
@@ -211,7 +211,7 @@ impl Carrier for Zenoh {
         self.links.name().clone()
     }
 
-    fn rights(&self) -> Rights {
+    fn rights(&self) -> MeshRights {
         self.links.rights().clone()
     }
 

@@ -4,7 +4,7 @@ use crate::certificates::Certificates;
 use crate::error::MeshJoinError;
 use crate::grant::is_name;
 use crate::key::{RunKey, wall};
-use crate::pass::Pass;
+use crate::pass::MeshPass;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::net::{IpAddr, TcpListener, ToSocketAddrs};
@@ -22,7 +22,7 @@ pub struct ZenohConfig {
     /// that of the rendezvous, or one that nobody else has.
     pub key: Option<RunKey>,
     /// In place of the key: what lets it in under the name that it says, to do what it says.
-    pub pass: Option<Pass>,
+    pub pass: Option<MeshPass>,
     /// Where it listens, as `HOST:PORT`; port 0 takes a free one. Empty: a free port of 127.0.0.1.
     pub listen: Vec<String>,
     /// Addresses of nodes to connect to.
@@ -78,7 +78,7 @@ impl ZenohConfig {
 
     /// A node that joins by a pass, under its name.
     #[must_use]
-    pub fn with_pass(pass: Pass) -> Self {
+    pub fn with_pass(pass: MeshPass) -> Self {
         ZenohConfig {
             name: pass.name().to_owned(),
             pass: Some(pass),

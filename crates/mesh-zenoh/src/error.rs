@@ -83,19 +83,9 @@ impl fmt::Display for MeshJoinError {
                 f,
                 "{address} tells the others of a rendezvous no address; listen on one that they reach"
             ),
-            MeshJoinError::KeyAndPass => {
-                f.write_str("a node joins by a key or by a pass: leave one of them out")
-            }
-            MeshJoinError::PassOfAnother(pass, name) => write!(
-                f,
-                "the pass lets in a node named {pass:?}, and this one is named {name:?}: leave the name out, or get \
-                 a pass for it from who has the key of the mesh"
-            ),
-            MeshJoinError::PassEnded(name) => write!(
-                f,
-                "the pass of {name:?} has ended: who has the key of the mesh makes a new one, with `motet mesh keys \
-                 pass`"
-            ),
+            MeshJoinError::KeyAndPass
+            | MeshJoinError::PassOfAnother(..)
+            | MeshJoinError::PassEnded(_) => self.fmt_pass(f),
             MeshJoinError::Key(error) => error.fmt(f),
             MeshJoinError::Rendezvous(folder, error) => {
                 write!(f, "rendezvous {}: {error}", folder.display())
@@ -127,6 +117,28 @@ impl fmt::Display for MeshJoinError {
             ),
             MeshJoinError::Certificate(why) => write!(f, "the node's certificate: {why}"),
             MeshJoinError::Engine(why) => write!(f, "zenoh does not start: {why}"),
+        }
+    }
+}
+
+impl MeshJoinError {
+    /// What is wrong with a pass.
+    fn fmt_pass(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MeshJoinError::KeyAndPass => {
+                f.write_str("a node joins by a key or by a pass: leave one of them out")
+            }
+            MeshJoinError::PassOfAnother(pass, name) => write!(
+                f,
+                "the pass lets in a node named {pass:?}, and this one is named {name:?}: leave the name out, or get \
+                 a pass for it from who has the key of the mesh"
+            ),
+            MeshJoinError::PassEnded(name) => write!(
+                f,
+                "the pass of {name:?} has ended: who has the key of the mesh makes a new one, with `motet mesh keys \
+                 pass`"
+            ),
+            _ => Ok(()),
         }
     }
 }

@@ -13,7 +13,7 @@
 //! other blanks, is none.
 
 use crate::key::{bytes_of, digits};
-use motet_mesh::{Key, Rights};
+use motet_mesh::{Key, MeshRights};
 use std::fmt::Write;
 
 /// The first line, which nothing else that is signed begins with.
@@ -30,7 +30,7 @@ pub(crate) struct Grant {
     pub(crate) name: String,
     /// In seconds since 1970, from when on it counts no more.
     pub(crate) until: Option<u64>,
-    pub(crate) rights: Rights,
+    pub(crate) rights: MeshRights,
     pub(crate) member: PublicKey,
 }
 
@@ -84,8 +84,8 @@ impl Grant {
         let (publish, subscribe) = (filters("publish ")?, filters("subscribe ")?);
         let member = bytes_of(lines.next()?.strip_prefix("member ")?)?;
         let rights = match is_all {
-            true => Rights::all(),
-            false => Rights::only(publish, subscribe),
+            true => MeshRights::all(),
+            false => MeshRights::only(publish, subscribe),
         };
         let grant = Grant {
             name,
@@ -119,7 +119,7 @@ mod tests {
         Grant {
             name: "camera".to_owned(),
             until: Some(1_798_137_000),
-            rights: Rights::only(keys(&["camera/**", "a/*"]), keys(&["steer/*"])),
+            rights: MeshRights::only(keys(&["camera/**", "a/*"]), keys(&["steer/*"])),
             member: [31; 32],
         }
     }
@@ -128,7 +128,7 @@ mod tests {
     fn sem_g561_a_grant_has_one_text() {
         let all = Grant {
             until: None,
-            rights: Rights::all(),
+            rights: MeshRights::all(),
             ..grant()
         };
         for grant in [grant(), all] {

@@ -16,14 +16,14 @@ pub(crate) type Signature = [u8; SIGNATURE];
 pub(crate) const MAX_CREDENTIAL: usize = SIGNATURE + MAX_GRANT;
 
 /// Who a node is, and how others show who they are.
-pub(crate) struct Identity {
+pub(crate) struct MemberIdentity {
     pair: Ed25519KeyPair,
     grant: Grant,
     credential: Vec<u8>,
     authority: PublicKey,
 }
 
-impl Identity {
+impl MemberIdentity {
     /// As a pass has it. `None`: the authority has not signed it for this key.
     pub(crate) fn new(
         seed: &[u8; 32],
@@ -34,7 +34,7 @@ impl Identity {
         let credential = [signature, text.as_bytes()].concat();
         let grant = grant_of(&credential, &authority)?;
         let is_mine = pair.public_key().as_ref() == grant.member;
-        is_mine.then_some(Identity {
+        is_mine.then_some(MemberIdentity {
             pair,
             grant,
             credential,
@@ -114,9 +114,9 @@ fn grant_of(credential: &[u8], authority: &PublicKey) -> Option<Grant> {
     is_signed_by(authority, text, signature).then_some(grant)
 }
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for MemberIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity")
+        f.debug_struct("MemberIdentity")
             .field("grant", &self.grant)
             .finish_non_exhaustive()
     }

@@ -31,7 +31,7 @@ mod waiting;
 use self::handshake::{NextLink, PeerSession};
 use self::waiting::{Confirmed, FlushDecision, MAX_WAITING, OVERHEAD, WINDOW, Waiting, Which};
 pub(crate) use self::waiting::{Flush, PAUSE};
-use crate::identity::Identity;
+use crate::identity::MemberIdentity;
 use crate::seal::{OwnSession, TAG};
 use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName};
 use std::borrow::Cow;
@@ -66,7 +66,7 @@ pub(crate) struct Ends {
     pub(crate) me: PeerName,
     pub(crate) peer: PeerName,
     /// Who this end is, and how the peer shows who it is.
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identity: Arc<MemberIdentity>,
     /// So long without a message, and the link is broken.
     pub(crate) silence: Duration,
     /// Seconds since 1970.

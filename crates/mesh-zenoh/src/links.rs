@@ -10,10 +10,10 @@
 
 mod acting;
 
-use crate::identity::Identity;
+use crate::identity::MemberIdentity;
 use crate::key::wall;
 use crate::link::{Effect, Ends, Link};
-use motet_mesh::{CarrierEvent, FramePriority, PeerName, Rights};
+use motet_mesh::{CarrierEvent, FramePriority, MeshRights, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
 use std::cell::Cell;
@@ -34,7 +34,7 @@ pub(crate) struct Links {
     name: PeerName,
     incarnation: u64,
     session: zenoh::Session,
-    identity: Arc<Identity>,
+    identity: Arc<MemberIdentity>,
     silence: Duration,
     events: Port<CarrierEvent>,
     peers: Mutex<BTreeMap<PeerName, Arc<Peer>>>,
@@ -107,7 +107,7 @@ impl Links {
         name: PeerName,
         incarnation: u64,
         session: zenoh::Session,
-        identity: Identity,
+        identity: MemberIdentity,
         silence: Duration,
     ) -> zenoh::Result<Arc<Self>> {
         let links = Arc::new(Links {
@@ -135,7 +135,7 @@ impl Links {
         &self.name
     }
 
-    pub(crate) fn rights(&self) -> &Rights {
+    pub(crate) fn rights(&self) -> &MeshRights {
         &self.identity.grant().rights
     }
 

@@ -3,13 +3,13 @@
 use crate::certificates::Certificates;
 use crate::error::MeshJoinError;
 use crate::grant::Grant;
-use crate::identity::{Identity, member_of};
+use crate::identity::{MemberIdentity, member_of};
 use crate::key::{KeyFileError, RunKey, end_after, random};
-use motet_mesh::Rights;
+use motet_mesh::MeshRights;
 use std::time::Duration;
 
 pub(crate) struct Membership {
-    pub(crate) identity: Identity,
+    pub(crate) identity: MemberIdentity,
     pub(crate) certificates: Certificates,
 }
 
@@ -24,14 +24,14 @@ impl Membership {
         let grant = Grant {
             name: name.to_owned(),
             until: end_after(lasts),
-            rights: Rights::all(),
+            rights: MeshRights::all(),
             member: member_of(&seed),
         };
         let wrong = |why: String| MeshJoinError::Certificate(why);
         let certificates = Certificates::new(key, name, &seed, grant.until)
             .map_err(|error| wrong(error.to_string()))?;
-        let (text, signature, authority) = Identity::sign_grant(key, &grant);
-        let identity = Identity::new(&seed, (&text, &signature), authority);
+        let (text, signature, authority) = MemberIdentity::sign_grant(key, &grant);
+        let identity = MemberIdentity::new(&seed, (&text, &signature), authority);
         let no_grant = || wrong("its grant cannot be signed".to_owned());
         Ok(Membership {
             identity: identity.ok_or_else(no_grant)?,

@@ -2,12 +2,12 @@
 
 use crate::certificates::{Certificates, pem_of};
 use crate::grant::{Grant, MAX_GRANT, PublicKey, is_name};
-use crate::identity::{Identity, Signature, member_of};
+use crate::identity::{MemberIdentity, Signature, member_of};
 use crate::key::{
     KeyFileError, RunKey, bytes_of, digits, end_after, make_file, random, read_closed,
 };
 use crate::membership::Membership;
-use motet_mesh::Rights;
+use motet_mesh::MeshRights;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -26,22 +26,22 @@ const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 /// Nobody but the owner may read its file: who has that joins as this node.
 ///
 /// ```
-/// use motet_mesh::{Key, Rights};
-/// use motet_mesh_zenoh::{Pass, PassConfig, RunKey};
+/// use motet_mesh::{Key, MeshRights};
+/// use motet_mesh_zenoh::{MeshPass, MeshPassConfig, RunKey};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let (key, file) = (RunKey::random()?, folder.path().join("camera.pass"));
-/// let config = PassConfig {
+/// let config = MeshPassConfig {
 ///     name: "camera".to_owned(),
-///     rights: Rights::only(vec![Key::new("camera/**")?], vec![Key::new("steer/*")?]),
+///     rights: MeshRights::only(vec![Key::new("camera/**")?], vec![Key::new("steer/*")?]),
 ///     lasts: None,
 /// };
-/// Pass::make(&key, &config, &file)?;
-/// assert_eq!(Pass::read(&file)?.name(), "camera");
+/// MeshPass::make(&key, &config, &file)?;
+/// assert_eq!(MeshPass::read(&file)?.name(), "camera");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Pass {
+pub struct MeshPass {
     grant: Grant,
     signature: Signature,
     authority: PublicKey,
@@ -53,22 +53,22 @@ pub struct Pass {
 
 /// What a pass is to say.
 #[derive(Debug, Clone)]
-pub struct PassConfig {
+pub struct MeshPassConfig {
     /// The name of the node: 1 to 64 letters, digits, `-`, `_` and `.`.
     pub name: String,
     /// What it may do.
-    pub rights: Rights,
+    pub rights: MeshRights,
     /// How long it counts, at most a hundred years; none: as long as the key of the mesh.
     pub lasts: Option<Duration>,
 }
 
-impl Pass {
+impl MeshPass {
     /// Makes a pass and the file for it, with mode 0600.
     ///
     /// # Errors
     /// [`KeyFileError`]: the name is none, there are too many filters, or the file is there or
     /// cannot be written.
-    pub fn make(key: &RunKey, config: &PassConfig, path: &Path) -> Result<Self, KeyFileError> {
+    pub fn make(key: &RunKey, config: &MeshPassConfig, path: &Path) -> Result<Self, KeyFileError> {
         if !is_name(&config.name) {
             let why = "its name needs 1 to 64 letters, digits, '-', '_' and '.'";
             return Err(KeyFileError::Grant(why.to_owned()));
@@ -80,7 +80,7 @@ impl Pass {
             rights: config.rights.clone(),
             member: member_of(&seed),
         };
-        let (text, signature, authority) = Identity::sign_grant(key, &grant);
+        let (text, signature, authority) = MemberIdentity::sign_grant(key, &grant);
         if text.len() > MAX_GRANT {
             let why = format!(
                 "its filters have too many characters: it would have {} bytes, at most {MAX_GRANT}",
@@ -90,7 +90,7 @@ impl Pass {
         }
         let certificates = Certificates::new(key, &grant.name, &seed, grant.until)
             .map_err(|error| KeyFileError::Grant(error.to_string()))?;
-        let pass = Pass {
+        let pass = MeshPass {
             grant,
             signature,
             authority,
@@ -109,7 +109,7 @@ impl Pass {
     pub fn read(path: &Path) -> Result<Self, KeyFileError> {
         let none = || KeyFileError::NoPass(path.to_owned());
         let text = read_closed(path, MAX_FILE, none)?;
-        Pass::of_text(&text).ok_or_else(none)
+        MeshPass::of_text(&text).ok_or_else(none)
     }
 
     /// The name of its node.
@@ -120,7 +120,7 @@ impl Pass {
 
     /// What its node may do.
     #[must_use]
-    pub fn rights(&self) -> &Rights {
+    pub fn rights(&self) -> &MeshRights {
         &self.grant.rights
     }
 
@@ -149,7 +149,7 @@ impl Pass {
         let (authority, seed) = (bytes_of(next("authority ")?)?, bytes_of(next("secret ")?)?);
         let certificates = &rest[rest.find(BEGIN)?..];
         let (own, root) = certificates.split_at(certificates.rfind(BEGIN).filter(|at| *at > 0)?);
-        let pass = Pass {
+        let pass = MeshPass {
             grant,
             signature,
             authority,
@@ -160,9 +160,9 @@ impl Pass {
         pass.identity().is_some().then_some(pass)
     }
 
-    fn identity(&self) -> Option<Identity> {
+    fn identity(&self) -> Option<MemberIdentity> {
         let signed = (&*self.grant.text(), &self.signature);
-        Identity::new(&self.seed, signed, self.authority)
+        MemberIdentity::new(&self.seed, signed, self.authority)
     }
 
     /// What its node joins by.
@@ -178,9 +178,9 @@ impl Pass {
     }
 }
 
-impl fmt::Debug for Pass {
+impl fmt::Debug for MeshPass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pass")
+        f.debug_struct("MeshPass")
             .field("grant", &self.grant)
             .finish_non_exhaustive()
     }
@@ -194,15 +194,15 @@ mod tests {
     #[test]
     fn sem_g561_a_pass_whose_text_was_changed_is_none() {
         let folder = tempfile::tempdir().expect("a folder");
-        let config = PassConfig {
+        let config = MeshPassConfig {
             name: "camera".to_owned(),
-            rights: Rights::only(vec![Key::new("a/**").expect("a key")], Vec::new()),
+            rights: MeshRights::only(vec![Key::new("a/**").expect("a key")], Vec::new()),
             lasts: Some(Duration::from_secs(3_600)),
         };
         let key = RunKey::of_byte(3);
-        let pass = Pass::make(&key, &config, &folder.path().join("pass")).expect("a pass");
+        let pass = MeshPass::make(&key, &config, &folder.path().join("pass")).expect("a pass");
         let text = pass.text();
-        let read = Pass::of_text(&text).expect("its own text");
+        let read = MeshPass::of_text(&text).expect("its own text");
         assert_eq!(
             (read.text(), read.membership().is_some()),
             (text.clone(), true)
@@ -222,12 +222,15 @@ mod tests {
         ];
         for (from, to) in changes {
             let changed = text.replacen(from, to, 1);
-            assert!(changed != text && Pass::of_text(&changed).is_none(), "{to}");
+            assert!(
+                changed != text && MeshPass::of_text(&changed).is_none(),
+                "{to}"
+            );
         }
         for at in 0..text.len() {
             // No part of it is one, and none panics.
             let is_whole = text[at..].trim().is_empty();
-            let part = Pass::of_text(&text[..at]);
+            let part = MeshPass::of_text(&text[..at]);
             let has_both = text[..at].matches(BEGIN).count() == 2;
             assert!(part.is_none() || is_whole || has_both, "{at}");
         }

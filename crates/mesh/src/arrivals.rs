@@ -7,7 +7,7 @@ use crate::flow::{FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::start_from::LogPlace;
-use crate::{CallError, CarrierEvent, Deed, Key, PeerName, Rights};
+use crate::{CallError, CarrierEvent, Deed, Key, MeshRights, PeerName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Core {
     }
 
     /// A link works: this node says who it is, and what it wants.
-    fn on_up(&self, peer: &PeerName, link: u64, rights: &Rights) {
+    fn on_up(&self, peer: &PeerName, link: u64, rights: &MeshRights) {
         let hello = self.hello();
         self.keeps_within(peer, rights);
         self.change(|state| {

@@ -2,7 +2,7 @@
 
 use crate::caller::{Caller, names};
 use crate::calls::{Answer, Bytes, Pending, Request, RequestHandler, Respond};
-use crate::core::{Core, MAX_ENTRIES};
+use crate::core::{Core, MAX_ENTRIES, NodeState};
 use crate::flow::Hub;
 use crate::frame::{Frame, MAX_ANSWER, decode, encode, max_request};
 use crate::{CallError, Deed, Key, MeshError, PeerName};
@@ -116,30 +116,8 @@ impl Core {
             if state.has_left() {
                 return Err(CallError::Left);
             }
-            let here = state
-                .calls
-                .servers
-                .iter()
-                .filter(|(_, (of, _))| of.matches(key));
-            let mut servers: Vec<(PeerName, u32)> = here.map(|(id, _)| (me.clone(), *id)).collect();
-            let mut refuses = None;
-            for (name, peer) in state.peers.iter().filter(|(_, peer)| peer.greeted) {
-                for (id, of) in peer.servers.iter().filter(|(_, of)| of.matches(key)) {
-                    // A request goes to all that a server answers for.
-                    match self.may(Deed::Call, of) {
-                        Ok(()) => servers.push((name.clone(), *id)),
-                        Err(refused) => refuses = Some(refused),
-                    }
-                }
-            }
-            let Some((peer, server)) = state.calls.next_of(servers) else {
-                if let Some(refused) = refuses {
-                    return Err(CallError::NotAllowed(refused));
-                }
-                return Err(CallError::NoResponder {
-                    key: key.to_string(),
-                });
-            };
+            let (servers, none) = self.servers_of(state, key);
+            let (peer, server) = state.calls.next_of(servers).ok_or(none)?;
             let call = state.calls.last;
             let causalities = if peer == me { Vec::new() } else { names() };
             let (length, most) = (payload.len(), max_request(&causalities));
@@ -177,6 +155,26 @@ impl Core {
             self.deliver((self.name().clone(), call), &deliver, payload, &[], true);
         }
         Ok(call)
+    }
+
+    /// Who may be asked under this key, and what it means if there is nobody.
+    fn servers_of(&self, state: &NodeState, key: &Key) -> (Vec<(PeerName, u32)>, CallError) {
+        let here = state.calls.servers.iter();
+        let here = here.filter(|(_, (of, _))| of.matches(key));
+        let mut servers: Vec<_> = here.map(|(id, _)| (self.name().clone(), *id)).collect();
+        let mut none = CallError::NoResponder {
+            key: key.to_string(),
+        };
+        for (name, peer) in state.peers.iter().filter(|(_, peer)| peer.greeted) {
+            for (id, of) in peer.servers.iter().filter(|(_, of)| of.matches(key)) {
+                // A server hears not under which of its keys it is asked.
+                match self.may(Deed::Call, of) {
+                    Ok(()) => servers.push((name.clone(), *id)),
+                    Err(refused) => none = CallError::NotAllowed(refused),
+                }
+            }
+        }
+        (servers, none)
     }
 
     /// Gives a request to its server. `here`: the caller is of this node.

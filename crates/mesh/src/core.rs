@@ -21,7 +21,7 @@ use crate::frame::{Data, Frame};
 use crate::here_or_queued::while_sending;
 use crate::peers::{KnownPeer, PeerChange};
 use crate::start_from::LogOfKey;
-use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName, Rights};
+use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, MeshRights, PeerName};
 use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
@@ -39,7 +39,7 @@ pub(crate) const MAX_WINDOW: u32 = 65_536;
 pub(crate) struct Core {
     name: PeerName,
     /// What this node may.
-    rights: Rights,
+    rights: MeshRights,
     incarnation: u64,
     queue: Arc<dyn Enqueue>,
     pub(crate) carrier: Option<Arc<dyn Carrier>>,
@@ -69,7 +69,9 @@ impl Core {
         carrier: Option<Arc<dyn Carrier>>,
         queue: Arc<dyn Enqueue>,
     ) -> Arc<Self> {
-        let rights = carrier.as_ref().map_or_else(Rights::all, |it| it.rights());
+        let rights = carrier
+            .as_ref()
+            .map_or_else(MeshRights::all, |it| it.rights());
         Arc::new(Core {
             name,
             rights,

@@ -1,6 +1,6 @@
 //! What can go wrong with topics, subscriptions and calls.
 
-use crate::{KeyError, LogError, NotAllowed, PeerName};
+use crate::{Deed, KeyError, LogError, PeerName};
 use std::fmt;
 
 /// A sample that was not published, and why.
@@ -91,6 +91,18 @@ pub enum CallError {
     Left,
 }
 
+/// Something that a node may not do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotAllowed {
+    /// The node.
+    pub node: PeerName,
+    /// What it may not do.
+    pub deed: Deed,
+    /// Under which key.
+    pub key: String,
+}
+
 impl<T> fmt::Debug for PublishError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PublishError")
@@ -171,6 +183,25 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for CallError {}
+
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotAllowed { node, deed, key } = self;
+        let (does, needs) = match deed {
+            Deed::Publish => ("publish under", "--publish"),
+            Deed::Subscribe => ("subscribe to", "--subscribe"),
+            Deed::Call => ("call", "--publish and --subscribe"),
+            Deed::Serve => ("answer calls under", "--publish and --subscribe"),
+        };
+        write!(
+            f,
+            "{node} may not {does} {key:?}: its pass does not cover that; join with one that has \
+             {needs} {key}"
+        )
+    }
+}
+
+impl std::error::Error for NotAllowed {}
 
 impl From<LogError> for MeshError {
     fn from(error: LogError) -> Self {

@@ -8,7 +8,7 @@
 
 use crate::frame::{Data, Frame};
 use crate::start_from::{LogId, LogOfKey, LogPlace};
-use crate::{Class, FramePriority, Frames, Key, MeshError, PeerName, Rights};
+use crate::{Class, FramePriority, Frames, Key, MeshError, MeshRights, PeerName};
 use crate::{SubscriptionInfo, TopicInfo};
 use motet_dispatch::Clock;
 use std::any::Any;
@@ -47,6 +47,10 @@ pub(crate) enum FlowSource {
 impl FlowSource {
     pub(crate) fn is_of(&self, peer: &PeerName) -> bool {
         self.peer() == Some(peer)
+    }
+
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self, FlowSource::Log(_))
     }
 
     /// The peer whose topic it is.
@@ -172,6 +176,8 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);
     fn closed(&self, source: &FlowSource);
+    /// Whether a peer may bring this log, of which it may bring so many.
+    fn has_room_for(&self, log: &LogOfKey, peer: &PeerName, most: usize) -> bool;
     /// The topic that has this log now, as far as it came here.
     fn topic_of(&self, log: &LogOfKey) -> Option<FlowSource>;
     /// It ends with its node: publishers are told what is accepted.
@@ -180,7 +186,7 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// The peer does not come back, or comes back as another.
     fn forget(&self, peer: &PeerName);
     /// The peer has come back with these rights: what it may not publish any more comes no more.
-    fn forget_beyond(&self, peer: &PeerName, rights: &Rights);
+    fn forget_beyond(&self, peer: &PeerName, rights: &MeshRights);
     /// Whether a flow of the peer still is that of an earlier link than the one with this number.
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool;
     /// The peer has come back by the link with this number, without the topics of these flows.

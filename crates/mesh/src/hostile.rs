@@ -4,8 +4,8 @@ use crate::core::MAX_WINDOW;
 use crate::frame::{FORM, Frame};
 use crate::start_from::{LogId, LogPlace};
 use crate::{
-    Carrier, Deed, FramePriority, Key, LinkConfig, LogConfig, MAX_ENTRIES, Node, PeerName, Qos,
-    Request, Rights, SimulatedNetwork, StartFrom, SubscribeConfig,
+    Carrier, Deed, FramePriority, Key, LinkConfig, LogConfig, MAX_ENTRIES, MeshRights, Node,
+    PeerName, Qos, Request, SimulatedNetwork, StartFrom, SubscribeConfig,
 };
 use motet_dispatch::{QueueConfig, Replay};
 use motet_ports::{Overflow, Port, PortConfig};
@@ -79,16 +79,21 @@ fn frame(random: &mut Random) -> Frame {
             call: far,
             why: key,
         },
-        12 => Frame::NotAllowed {
-            topic,
-            subscription,
-            key,
-            why: "why not".to_owned(),
-        },
+        12 => not_allowed(topic, subscription, key),
         _ => Frame::Answer {
             call: far,
             answer: Ok(bytes),
         },
+    }
+}
+
+fn not_allowed(topic: u32, subscription: u32, key: String) -> Frame {
+    let why = "why not".to_owned();
+    Frame::NotAllowed {
+        topic,
+        subscription,
+        key,
+        why,
     }
 }
 
@@ -181,7 +186,7 @@ struct Limited {
 }
 
 impl Limited {
-    fn new(seed: u64, rights: Rights) -> Self {
+    fn new(seed: u64, rights: MeshRights) -> Self {
         let replay = Replay::new(seed);
         let network = SimulatedNetwork::new(seed, LinkConfig::default(), replay.clock());
         let carrier = network.carrier_with("hostile", rights);
@@ -209,9 +214,9 @@ impl Limited {
     }
 }
 
-fn few_rights() -> Rights {
+fn few_rights() -> MeshRights {
     let keys = |filter| vec![Key::new(filter).expect("a key")];
-    Rights::only(keys("a/**"), keys("s/**"))
+    MeshRights::only(keys("a/**"), keys("s/**"))
 }
 
 fn hello() -> Frame {
@@ -323,8 +328,32 @@ fn sem_g562_who_has_the_log_of_another_key_holds_no_durable_topic_up() {
 }
 
 #[test]
+fn sem_g562_who_has_few_rights_takes_no_room_for_the_logs_of_others() {
+    let limited = Limited::new(7, few_rights());
+    let victim = limited.node("victim");
+    let config = SubscribeConfig::default();
+    let samples = victim.subscribe::<u32>("**", &config).expect("a pattern");
+    limited.replay.run();
+    // As many as a subscription knows, which end, and as many that do not.
+    let opens =
+        |from: u32| (from..from + 1024).map(|n| open(n, &format!("a/{n}"), Some(LogId::from(n))));
+    limited.sends("victim", [hello()].into_iter().chain(opens(1)));
+    assert_eq!(victim.subscriptions()[0].publishers, 64);
+    let closes = (1..=1024).map(|topic| Frame::Close {
+        topic,
+        subscription: 1,
+    });
+    limited.sends("victim", closes);
+    limited.sends("victim", opens(2000));
+    assert_eq!(victim.subscriptions()[0].publishers, 64);
+    limited.sends("victim", [data(2000, 1), data(2063, 1), data(2064, 1)]);
+    let came = std::iter::from_fn(|| samples.port().test());
+    assert_eq!(came.count(), 2);
+}
+
+#[test]
 fn sem_g562_who_comes_back_with_fewer_rights_goes_on_with_no_flow_beyond_them() {
-    let mut limited = Limited::new(6, Rights::all());
+    let mut limited = Limited::new(6, MeshRights::all());
     let victim = limited.node("victim");
     let config = SubscribeConfig::default();
     let samples = victim.subscribe::<u32>("**", &config).expect("a pattern");

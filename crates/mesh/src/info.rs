@@ -1,6 +1,6 @@
 //! What a node tells of its peers, its topics and its subscriptions.
 
-use crate::{Class, Key, LogInfo, PeerName, Rights};
+use crate::{Class, Key, LogInfo, MeshRights, PeerName};
 
 /// A peer as this node knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct PeerInfo {
     /// Whether it can be reached.
     pub up: bool,
     /// What it may, by its link or the last one.
-    pub rights: Rights,
+    pub rights: MeshRights,
     /// How often it has tried what it may not do.
     pub refused: u64,
     /// The patterns that it subscribes to.

@@ -13,7 +13,7 @@ use crate::subscribe_config::SubscribeConfig;
 use crate::subscription::Subscription;
 use crate::topic::Topic;
 use crate::{CallError, Carrier, Class, Deed, Key, LogConfig, LogError, MeshError, PeerInfo};
-use crate::{PeerName, Qos, Rights, SubscriptionInfo, TopicInfo};
+use crate::{MeshRights, PeerName, Qos, SubscriptionInfo, TopicInfo};
 use motet_dispatch::Enqueue;
 use motet_ports::{Port, Subscription as Changes};
 use serde::Serialize;
@@ -94,7 +94,7 @@ impl Node {
     /// What this node may do in the mesh. What goes beyond it is an error here, and its peers would
     /// refuse it.
     #[must_use]
-    pub fn rights(&self) -> &Rights {
+    pub fn rights(&self) -> &MeshRights {
         self.inner.core.rights()
     }
 
@@ -192,8 +192,8 @@ impl Node {
     /// Samples of all topics, here and on peers, whose keys match `pattern`.
     ///
     /// # Errors
-    /// [`MeshError`]: `pattern` is no key, the node may not subscribe to it, a topic here has another
-    /// type, there are too many subscriptions, or the node has left.
+    /// [`MeshError`]: `pattern` is no key, the node may not subscribe to it, a topic here has
+    /// another type, there are too many subscriptions, or the node has left.
     pub fn subscribe<T: DeserializeOwned + Send + Sync + 'static>(
         &self,
         pattern: &str,
@@ -228,8 +228,8 @@ impl Node {
     /// Dropping the future takes the call back: its server sees that it is no longer wanted.
     ///
     /// # Errors
-    /// [`CallError`]: nobody serves the key, the node may not call it, the server is lost or does not
-    /// answer, a value cannot be written or read, or the node has left.
+    /// [`CallError`]: nobody serves the key, the node may not call it, the server is lost or does
+    /// not answer, a value cannot be written or read, or the node has left.
     pub async fn call<Q: Serialize, A: DeserializeOwned>(
         &self,
         key: &str,

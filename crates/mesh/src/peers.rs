@@ -1,7 +1,7 @@
 //! What a node knows of its peers, and tells of them.
 
 use crate::start_from::{LogOfKey, LogPlace};
-use crate::{Key, NotAllowed, PeerName, Rights};
+use crate::{Key, MeshRights, NotAllowed, PeerName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to the links of a node.
@@ -19,8 +19,8 @@ pub enum PeerChange {
     /// A subscription here does not fit a topic of the peer, or of this node, or gets nothing more
     /// of it; or the peer refuses what this node may not do: its key, and why.
     Mismatch(PeerName, String, String),
-    /// The peer has tried what it may not do. Nothing came of it, and the peer is told. Of each link
-    /// the first 64 of these are told; [`PeerInfo::refused`](crate::PeerInfo::refused) counts all.
+    /// The peer has tried what it may not do. Nothing came of it, and the peer is told. Of each
+    /// link the first 64 are told; [`PeerInfo::refused`](crate::PeerInfo::refused) counts all.
     NotAllowed(NotAllowed),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct KnownPeer {
     /// Counts broken links: a timer that waits for the peer knows by it that the peer came back.
     pub(crate) breaks: u64,
     /// What it may, by this link.
-    pub(crate) rights: Rights,
+    pub(crate) rights: MeshRights,
     /// How often it has tried what it may not do.
     pub(crate) refused: u64,
     /// How much of that was by this link.

@@ -1,6 +1,6 @@
-//! What a node may do in a mesh, and what becomes of the rest.
+//! What a node may do in a mesh.
 
-use crate::{Key, PeerName};
+use crate::Key;
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ pub enum Deed {
 /// it](Key::covers).
 ///
 /// The carrier says what a peer may ([`CarrierEvent::Up`](crate::CarrierEvent::Up)), and each node
-/// refuses what goes beyond it. `Rights::default()` allows nothing.
+/// refuses what goes beyond it. `MeshRights::default()` allows nothing.
 ///
 /// ```
-/// use motet_mesh::{Deed, Key, Rights};
+/// use motet_mesh::{Deed, Key, MeshRights};
 ///
-/// let rights = Rights::only(vec![Key::new("camera/**")?], vec![Key::new("steer/*")?]);
+/// let rights = MeshRights::only(vec![Key::new("camera/**")?], vec![Key::new("steer/*")?]);
 /// assert!(rights.may(Deed::Publish, &Key::new("camera/left")?));
 /// assert!(!rights.may(Deed::Subscribe, &Key::new("camera/left")?));
 /// assert!(!rights.may(Deed::Subscribe, &Key::new("steer/**")?));
-/// assert!(Rights::all().may(Deed::Call, &Key::new("camera/left")?));
+/// assert!(MeshRights::all().may(Deed::Call, &Key::new("camera/left")?));
 /// # Ok::<(), motet_mesh::KeyError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rights(Granted);
+pub struct MeshRights(Granted);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Granted {
@@ -51,36 +51,24 @@ struct Filters {
     subscribe: Vec<Key>,
 }
 
-/// Something that a node may not do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NotAllowed {
-    /// The node.
-    pub node: PeerName,
-    /// What it may not do.
-    pub deed: Deed,
-    /// Under which key.
-    pub key: String,
-}
-
 impl Default for Granted {
     fn default() -> Self {
         Granted::Only(Arc::default())
     }
 }
 
-impl Rights {
+impl MeshRights {
     /// Everything.
     #[must_use]
     pub fn all() -> Self {
-        Rights(Granted::All)
+        MeshRights(Granted::All)
     }
 
     /// To publish what the first filters cover, to subscribe to what the others do, and nothing
     /// else.
     #[must_use]
     pub fn only(publish: Vec<Key>, subscribe: Vec<Key>) -> Self {
-        Rights(Granted::Only(Arc::new(Filters { publish, subscribe })))
+        MeshRights(Granted::Only(Arc::new(Filters { publish, subscribe })))
     }
 
     /// Whether nothing is refused.
@@ -112,21 +100,9 @@ impl Rights {
             Deed::Call | Deed::Serve => covers(&only.publish) && covers(&only.subscribe),
         }
     }
-
-    /// That `node`, which has these rights, may do this.
-    pub(crate) fn check(&self, node: &PeerName, deed: Deed, key: &Key) -> Result<(), NotAllowed> {
-        match self.may(deed, key) {
-            true => Ok(()),
-            false => Err(NotAllowed {
-                node: node.clone(),
-                deed,
-                key: key.to_string(),
-            }),
-        }
-    }
 }
 
-impl fmt::Display for Rights {
+impl fmt::Display for MeshRights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((publish, subscribe)) = self.filters() else {
             return f.write_str("may publish and subscribe to all");
@@ -139,22 +115,3 @@ impl fmt::Display for Rights {
         write!(f, "may publish {publish} and subscribe to {subscribe}")
     }
 }
-
-impl fmt::Display for NotAllowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NotAllowed { node, deed, key } = self;
-        let (does, needs) = match deed {
-            Deed::Publish => ("publish under", "--publish"),
-            Deed::Subscribe => ("subscribe to", "--subscribe"),
-            Deed::Call => ("call", "--publish and --subscribe"),
-            Deed::Serve => ("answer calls under", "--publish and --subscribe"),
-        };
-        write!(
-            f,
-            "{node} may not {does} {key:?}: its pass does not cover that; join with one that has \
-             {needs} {key}"
-        )
-    }
-}
-
-impl std::error::Error for NotAllowed {}

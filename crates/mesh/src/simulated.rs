@@ -1,6 +1,6 @@
 //! A network that is simulated: delays, cuts and partitions, in the time of a clock.
 
-use crate::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, PeerName, Rights};
+use crate::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, MeshRights, PeerName};
 use motet_dispatch::Clock;
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -65,7 +65,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     random: u64,
-    nodes: BTreeMap<PeerName, (Port<CarrierEvent>, Rights)>,
+    nodes: BTreeMap<PeerName, (Port<CarrierEvent>, MeshRights)>,
     /// Pairs, the smaller name first, without a link now.
     cut: BTreeSet<(PeerName, PeerName)>,
     /// Counts the links that a pair has had: frames of an earlier one are lost.
@@ -76,7 +76,7 @@ struct State {
 
 struct Simulated {
     name: PeerName,
-    rights: Rights,
+    rights: MeshRights,
     events: Port<CarrierEvent>,
     shared: Arc<Shared>,
 }
@@ -103,12 +103,12 @@ impl SimulatedNetwork {
     /// A node of this name comes, or comes back, with links to all others that are not cut off.
     #[must_use]
     pub fn carrier(&self, name: &str) -> Arc<dyn Carrier> {
-        self.carrier_with(name, Rights::all())
+        self.carrier_with(name, MeshRights::all())
     }
 
     /// As [`SimulatedNetwork::carrier`], for a node that may do no more than `rights` say.
     #[must_use]
-    pub fn carrier_with(&self, name: &str, rights: Rights) -> Arc<dyn Carrier> {
+    pub fn carrier_with(&self, name: &str, rights: MeshRights) -> Arc<dyn Carrier> {
         self.kill(name);
         let (name, events) = (PeerName::new(name), Port::new());
         let others: Vec<PeerName> = {
@@ -183,7 +183,7 @@ impl Shared {
         }
     }
 
-    fn rights(&self, of: &PeerName) -> Rights {
+    fn rights(&self, of: &PeerName) -> MeshRights {
         let state = self.state.lock();
         let node = state.nodes.get(of);
         node.map(|(_, rights)| rights.clone()).unwrap_or_default()
@@ -301,7 +301,7 @@ impl Carrier for Simulated {
         self.name.clone()
     }
 
-    fn rights(&self) -> Rights {
+    fn rights(&self) -> MeshRights {
         self.rights.clone()
     }
 

@@ -24,7 +24,7 @@ use crate::incoming::{Arrival, Incoming};
 use crate::sample::SampleOrigin;
 use crate::start_from::{LogId, LogOfKey, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
-use crate::{Class, Deed, Gap, Key, MAX_ENTRIES, PeerName, Rights, Sample, SubscriptionInfo};
+use crate::{Class, Deed, Gap, Key, MAX_ENTRIES, MeshRights, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
@@ -119,7 +119,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         } = &mut *state;
         let (mut source, mut is_new_topic, mut before) = (topic, false, None);
         if let Some(log) = log {
-            (is_new_topic, before) = logs.enter(source, log.clone());
+            (is_new_topic, before) = logs.enter(source, &log);
             source = FlowSource::Log(log);
             // It goes on where it was, whatever else it would begin with.
             let known = flows.of(&source);
@@ -293,6 +293,10 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic == source);
     }
 
+    fn has_room_for(&self, log: &LogOfKey, peer: &PeerName, most: usize) -> bool {
+        self.state.lock().has_room_for(log, peer, most)
+    }
+
     fn topic_of(&self, log: &LogOfKey) -> Option<FlowSource> {
         self.state.lock().logs.topic(log).cloned()
     }
@@ -318,7 +322,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic.is_of(peer));
     }
 
-    fn forget_beyond(&self, peer: &PeerName, rights: &Rights) {
+    fn forget_beyond(&self, peer: &PeerName, rights: &MeshRights) {
         let mut state = self.state.lock();
         let may = |key: &Key| rights.may(Deed::Publish, key);
         let stays = |flow: &Flow| !flow.source.is_of(peer) || may(&flow.origin.key);

@@ -12,14 +12,14 @@
 //! used once, and then it is gone.
 //!
 //! Nothing is done with a handshake that answers a session which its receiver does not have now.
-//! Any other one may still be old: somebody repeats it, or the engine was slow. So an end that is up
-//! answers with a session that it draws for the next link, and goes on. Only a peer that has really
-//! begun another link takes that answer, and what it sends then shows that it knows the new session.
-//! A peer that is up does not take it: it answers a session that the peer does not have.
+//! Any other one may still be old: somebody repeats it, or the engine was slow. So an end that is
+//! up answers with a session that it draws for the next link, and goes on. Only a peer that has
+//! really begun another link takes that answer, and what it sends then shows that it knows the new
+//! session. A peer that is up does not take it: it answers a session that the peer does not have.
 
 use super::{Effect, Ends, HANDSHAKE, Link, Out};
 use crate::grant::Grant;
-use crate::identity::{Identity, MAX_CREDENTIAL, SIGNATURE, Signature};
+use crate::identity::{MAX_CREDENTIAL, MemberIdentity, SIGNATURE, Signature};
 use crate::seal::{OwnSession, Seals, Session};
 use motet_mesh::{FramePriority, PeerName};
 use std::time::Instant;
@@ -227,7 +227,7 @@ impl<'a> Handshake<'a> {
 
 /// The message by which a node shows a peer who it is.
 pub(super) fn handshake(
-    identity: &Identity,
+    identity: &MemberIdentity,
     (me, peer): (&PeerName, &PeerName),
     mine: &Session,
     to: &Session,

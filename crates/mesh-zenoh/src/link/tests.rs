@@ -7,7 +7,7 @@ use super::*;
 use crate::grant::Grant;
 use crate::identity::member_of;
 use crate::key::RunKey;
-use motet_mesh::Rights;
+use motet_mesh::MeshRights;
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ motet_sync::thread_local! {
 }
 
 /// What the key of a mesh makes; who has it is `key`.
-fn member(key: u8, name: &str, until: Option<u64>, rights: Rights) -> Arc<Identity> {
+fn member(key: u8, name: &str, until: Option<u64>, rights: MeshRights) -> Arc<MemberIdentity> {
     let seed = crate::key::random().unwrap();
     let grant = Grant {
         name: name.to_owned(),
@@ -26,8 +26,8 @@ fn member(key: u8, name: &str, until: Option<u64>, rights: Rights) -> Arc<Identi
         rights,
         member: member_of(&seed),
     };
-    let (text, signature, authority) = Identity::sign_grant(&RunKey::of_byte(key), &grant);
-    Arc::new(Identity::new(&seed, (&text, &signature), authority).unwrap())
+    let (text, signature, authority) = MemberIdentity::sign_grant(&RunKey::of_byte(key), &grant);
+    Arc::new(MemberIdentity::new(&seed, (&text, &signature), authority).unwrap())
 }
 
 /// One end, with what it has sent and told.
@@ -42,11 +42,11 @@ struct End {
 
 impl End {
     fn new(me: &str, peer: &str, now: Instant) -> End {
-        End::of(me, peer, member(7, me, None, Rights::all()), now)
+        End::of(me, peer, member(7, me, None, MeshRights::all()), now)
     }
 
     /// An end that says that it is `me`, and shows who it is by this.
-    fn of(me: &str, peer: &str, identity: Arc<Identity>, now: Instant) -> End {
+    fn of(me: &str, peer: &str, identity: Arc<MemberIdentity>, now: Instant) -> End {
         let ends = Ends {
             me: PeerName::new(me),
             peer: PeerName::new(peer),
@@ -108,12 +108,12 @@ impl End {
     }
 
     /// What the peer may, by the last link to come up.
-    fn rights(&self) -> Option<&Rights> {
-        let rights = |event| match event {
-            &CarrierEvent::Up(_, _, ref rights) => Some(rights),
+    fn rights(&self) -> Option<&MeshRights> {
+        let mut last_first = self.told.iter().rev();
+        last_first.find_map(|event| match event {
+            CarrierEvent::Up(_, _, rights) => Some(rights),
             _ => None,
-        };
-        self.told.iter().rev().find_map(rights)
+        })
     }
 
     fn downs(&self) -> usize {
@@ -249,7 +249,7 @@ fn sem_g238_an_end_that_hears_nothing_for_so_long_says_so_and_one_that_pulses_do
 #[test]
 fn sem_g239_who_has_another_key_is_not_heard() {
     let now = Instant::now();
-    let other = member(8, "b", None, Rights::all());
+    let other = member(8, "b", None, MeshRights::all());
     let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", other, now));
     bring(&mut a, &mut b, now);
     assert!(!a.link.is_up() && !b.link.is_up());

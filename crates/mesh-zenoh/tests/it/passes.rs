@@ -1,30 +1,32 @@
 //! Nodes that have a pass in place of the key.
 
 use crate::nodes::{Member, config, first, member, reaches, until};
-use motet_mesh::{Deed, Key, MeshError, PeerChange, Qos, Rights, SubscribeConfig};
-use motet_mesh_zenoh::{KeyFileError, MeshJoinError, Pass, PassConfig, RunKey, Zenoh, ZenohConfig};
+use motet_mesh::{Deed, Key, MeshError, MeshRights, PeerChange, Qos, SubscribeConfig};
+use motet_mesh_zenoh::{
+    KeyFileError, MeshJoinError, MeshPass, MeshPassConfig, RunKey, Zenoh, ZenohConfig,
+};
 use std::time::{Duration, Instant};
 
-fn rights(publish: &[&str], subscribe: &[&str]) -> Rights {
+fn rights(publish: &[&str], subscribe: &[&str]) -> MeshRights {
     let keys = |filters: &[&str]| filters.iter().map(|it| Key::new(it).unwrap()).collect();
-    Rights::only(keys(publish), keys(subscribe))
+    MeshRights::only(keys(publish), keys(subscribe))
 }
 
-fn pass(key: &RunKey, name: &str, rights: Rights, lasts: Option<Duration>) -> Pass {
+fn pass(key: &RunKey, name: &str, rights: MeshRights, lasts: Option<Duration>) -> MeshPass {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pass");
     let name = name.to_owned();
-    let config = PassConfig {
+    let config = MeshPassConfig {
         name,
         rights,
         lasts,
     };
-    Pass::make(key, &config, &path).unwrap();
+    MeshPass::make(key, &config, &path).unwrap();
     // As another machine gets it.
-    Pass::read(&path).unwrap()
+    MeshPass::read(&path).unwrap()
 }
 
-fn by_pass(pass: Pass, to: &Member) -> ZenohConfig {
+fn by_pass(pass: MeshPass, to: &Member) -> ZenohConfig {
     ZenohConfig {
         known: to.carrier.addresses().to_vec(),
         ..ZenohConfig::with_pass(pass)
@@ -125,7 +127,7 @@ fn sem_g561_a_node_has_one_way_in_and_the_name_of_its_pass() {
     let pass = pass(&key, "b", rights(&["x"], &[]), None);
     let opened = |config: ZenohConfig| Zenoh::open(&config).unwrap_err();
     let both = ZenohConfig {
-        key: Some(key.clone()),
+        key: Some(key),
         ..ZenohConfig::with_pass(pass.clone())
     };
     assert!(matches!(opened(both), MeshJoinError::KeyAndPass));
@@ -144,31 +146,31 @@ fn sem_g565_a_pass_file_is_the_owners_alone_and_none_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("b.pass");
     let key = RunKey::random().unwrap();
-    let config = |name: &str, filters: usize| PassConfig {
+    let config = |name: &str, filters: usize| MeshPassConfig {
         name: name.to_owned(),
-        rights: Rights::only(
+        rights: MeshRights::only(
             vec![Key::new(&"a".repeat(1_000)).unwrap(); filters],
             Vec::new(),
         ),
         lasts: None,
     };
-    Pass::make(&key, &config("b", 1), &path).unwrap();
+    MeshPass::make(&key, &config("b", 1), &path).unwrap();
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let error = Pass::make(&key, &config("b", 1), &path).unwrap_err();
+    let error = MeshPass::make(&key, &config("b", 1), &path).unwrap_err();
     assert!(matches!(error, KeyFileError::Exists(_)), "{error}");
     for (name, filters) in [("a/b", 1), ("", 1), ("b", 9)] {
         let other = folder.path().join("other.pass");
-        let error = Pass::make(&key, &config(name, filters), &other).unwrap_err();
+        let error = MeshPass::make(&key, &config(name, filters), &other).unwrap_err();
         assert!(matches!(error, KeyFileError::Grant(_)), "{error}");
         assert!(!other.exists());
     }
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
-    let error = Pass::read(&path).unwrap_err();
+    let error = MeshPass::read(&path).unwrap_err();
     assert!(matches!(error, KeyFileError::Open(_, 0o640)), "{error}");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
     std::fs::write(&path, "no pass").unwrap();
-    let error = Pass::read(&path).unwrap_err();
+    let error = MeshPass::read(&path).unwrap_err();
     assert!(
         error.to_string().contains("motet mesh keys pass"),
         "{error}"

@@ -8,6 +8,9 @@ use crate::start_from::{LogId, LogOfKey};
 use crate::{Class, Deed, Key, PeerName};
 use std::sync::Arc;
 
+/// So many logs a subscription knows of each peer that may not do all: of 1,024 in all.
+const LOGS_OF_LIMITED: usize = 64;
+
 impl Core {
     /// What a peer says of its topics.
     pub(super) fn on_topic_frame(&self, peer: &PeerName, frame: Frame) {
@@ -62,8 +65,16 @@ impl Core {
             id,
             key: key.clone(),
         });
-        if of_key.is_some_and(|log| self.has_rival(peer, wanted, &log)) {
-            return;
+        if let Some(log) = of_key {
+            let is_limited = !self.rights_of(peer).is_all();
+            if is_limited && !known.has_room_for(&log, peer, LOGS_OF_LIMITED) {
+                let why = format!("it has more than {LOGS_OF_LIMITED} durable topics");
+                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                return;
+            }
+            if self.has_rival(peer, wanted, &log) {
+                return;
+            }
         }
         let source = FlowSource::There(peer.clone(), topic);
         let link = self

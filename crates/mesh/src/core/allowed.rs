@@ -4,23 +4,23 @@ use super::Core;
 use crate::flow::FlowTarget;
 use crate::frame::Frame;
 use crate::peers::PeerChange;
-use crate::{Deed, Key, NotAllowed, PeerName, Rights};
+use crate::{Deed, Key, MeshRights, NotAllowed, PeerName};
 
 /// How much of what a peer may not do is told by each of its links: others wait to be heard, too.
 const TOLD: u32 = 64;
 
 impl Core {
-    pub(crate) fn rights(&self) -> &Rights {
+    pub(crate) fn rights(&self) -> &MeshRights {
         &self.rights
     }
 
     /// Whether this node may do it; else its peers would refuse it.
     pub(crate) fn may(&self, deed: Deed, key: &Key) -> Result<(), NotAllowed> {
-        self.rights.check(&self.name, deed, key)
+        check(&self.rights, &self.name, deed, key)
     }
 
     /// What a peer may.
-    fn rights_of(&self, peer: &PeerName) -> Rights {
+    pub(crate) fn rights_of(&self, peer: &PeerName) -> MeshRights {
         let state = self.state.lock();
         let known = state.peers.get(peer);
         known.map(|peer| peer.rights.clone()).unwrap_or_default()
@@ -34,7 +34,7 @@ impl Core {
         deed: Deed,
         key: &Key,
     ) -> Result<(), NotAllowed> {
-        let may = self.rights_of(peer).check(peer, deed, key);
+        let may = check(&self.rights_of(peer), peer, deed, key);
         if let Err(refused) = &may {
             let mut state = self.state.lock();
             let is_told = state.peers.get_mut(peer).is_some_and(|peer| {
@@ -85,7 +85,7 @@ impl Core {
 
     /// A peer has a link with these rights. What it had by an earlier one, and may not have any
     /// more, ends.
-    pub(crate) fn keeps_within(&self, peer: &PeerName, rights: &Rights) {
+    pub(crate) fn keeps_within(&self, peer: &PeerName, rights: &MeshRights) {
         if rights.is_all() {
             return;
         }
@@ -101,5 +101,17 @@ impl Core {
         for subscription in subscriptions {
             subscription.forget_beyond(peer, rights);
         }
+    }
+}
+
+/// That a node with these rights may do this.
+fn check(rights: &MeshRights, node: &PeerName, deed: Deed, key: &Key) -> Result<(), NotAllowed> {
+    match rights.may(deed, key) {
+        true => Ok(()),
+        false => Err(NotAllowed {
+            node: node.clone(),
+            deed,
+            key: key.to_string(),
+        }),
     }
 }

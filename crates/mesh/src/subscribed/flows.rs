@@ -119,8 +119,6 @@ impl Flows {
     /// How many flows of logs there are, also of those that nobody has now.
     pub(super) fn count_of_logs(&self) -> usize {
         let last_first = self.ids.keys().rev();
-        last_first
-            .take_while(|source| matches!(source, FlowSource::Log(_)))
-            .count()
+        last_first.take_while(|source| source.is_log()).count()
     }
 }

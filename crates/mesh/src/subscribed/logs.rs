@@ -33,7 +33,11 @@ impl LogTopics {
 
     /// A topic has this log from now on, and no other topic has. Whether it had it not before, and
     /// the one that had it then.
-    pub(super) fn enter(&mut self, topic: FlowSource, log: LogOfKey) -> (bool, Option<FlowSource>) {
+    pub(super) fn enter(
+        &mut self,
+        topic: FlowSource,
+        log: &LogOfKey,
+    ) -> (bool, Option<FlowSource>) {
         let before = self.topics.insert(log.clone(), topic.clone());
         if before.as_ref() == Some(&topic) {
             return (false, None);
@@ -42,7 +46,7 @@ impl LogTopics {
             self.logs.remove(before);
         }
         let other = self.logs.insert(topic, log.clone());
-        if let Some(other) = other.filter(|other| *other != log) {
+        if let Some(other) = other.filter(|other| other != log) {
             self.topics.remove(&other);
         }
         (true, before)

@@ -5,8 +5,8 @@ use super::*;
 use crate::seal::Session;
 use motet_mesh::Key;
 
-fn rights() -> Rights {
-    Rights::only(vec![Key::new("a/**").unwrap()], Vec::new())
+fn rights() -> MeshRights {
+    MeshRights::only(vec![Key::new("a/**").unwrap()], Vec::new())
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn sem_g561_a_member_is_let_in_under_its_own_name_with_the_rights_that_its_grant
     let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", of_pass, now));
     bring(&mut a, &mut b, now);
     assert_eq!(a.rights(), Some(&rights()));
-    assert_eq!(b.rights(), Some(&Rights::all()));
+    assert_eq!(b.rights(), Some(&MeshRights::all()));
     a.act(|link, out| link.send(&[1], FramePriority::Ordered, now, out));
     b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
     bring(&mut a, &mut b, now);
@@ -24,7 +24,7 @@ fn sem_g561_a_member_is_let_in_under_its_own_name_with_the_rights_that_its_grant
 }
 
 /// Nobody is heard who shows this in place of what "b" has, and none of it is answered.
-fn stays_out(identity: Arc<Identity>, why: &str) {
+fn stays_out(identity: Arc<MemberIdentity>, why: &str) {
     let now = Instant::now();
     let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", identity, now));
     bring(&mut a, &mut b, now);
@@ -42,7 +42,7 @@ fn stays_out(identity: Arc<Identity>, why: &str) {
 fn sem_g561_who_has_another_name_another_mesh_or_a_grant_of_another_stays_out() {
     stays_out(member(7, "c", None, rights()), "another name");
     stays_out(member(8, "b", None, rights()), "another mesh");
-    stays_out(member(8, "b", None, Rights::all()), "another mesh");
+    stays_out(member(8, "b", None, MeshRights::all()), "another mesh");
     // A grant with another key than that which signs is none, and neither is one that was changed.
     let seed = [5; 32];
     let grant = Grant {
@@ -52,16 +52,16 @@ fn sem_g561_who_has_another_name_another_mesh_or_a_grant_of_another_stays_out() 
         member: member_of(&[6; 32]),
     };
     let key = RunKey::of_byte(7);
-    let (text, signature, authority) = Identity::sign_grant(&key, &grant);
-    assert!(Identity::new(&seed, (&text, &signature), authority).is_none());
-    assert!(Identity::new(&[6; 32], (&text, &signature), authority).is_some());
+    let (text, signature, authority) = MemberIdentity::sign_grant(&key, &grant);
+    assert!(MemberIdentity::new(&seed, (&text, &signature), authority).is_none());
+    assert!(MemberIdentity::new(&[6; 32], (&text, &signature), authority).is_some());
     let wider = text.replace("publish a/**", "publish **");
-    assert!(Identity::new(&[6; 32], (&wider, &signature), authority).is_none());
+    assert!(MemberIdentity::new(&[6; 32], (&wider, &signature), authority).is_none());
     // Signed by the member, and not by the authority.
     let own = RunKey::of_byte(6);
-    let (text, signature, other) = Identity::sign_grant(&own, &grant);
-    assert!(Identity::new(&[6; 32], (&text, &signature), authority).is_none());
-    assert!(Identity::new(&[6; 32], (&text, &signature), other).is_some());
+    let (text, signature, other) = MemberIdentity::sign_grant(&own, &grant);
+    assert!(MemberIdentity::new(&[6; 32], (&text, &signature), authority).is_none());
+    assert!(MemberIdentity::new(&[6; 32], (&text, &signature), other).is_some());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn sem_g561_nobody_takes_the_session_of_another_with_a_pass_of_the_same_name() {
     assert!(a.link.is_up() && b.link.is_up());
     assert_eq!(
         a.rights(),
-        Some(&Rights::all()),
+        Some(&MeshRights::all()),
         "those of who has the session"
     );
     b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
@@ -168,7 +168,7 @@ fn sem_g561_nobody_takes_the_session_of_another_with_a_pass_of_the_same_name() {
         a.act(|link, out| link.comes(&stolen, now, out));
     }
     bring(&mut a, &mut b, now);
-    assert_eq!((a.downs(), a.rights()), (downs, Some(&Rights::all())));
+    assert_eq!((a.downs(), a.rights()), (downs, Some(&MeshRights::all())));
 }
 
 #[test]
