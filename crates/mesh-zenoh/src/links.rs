@@ -9,6 +9,7 @@
 //! together, and keeps links alive.
 
 mod acting;
+mod shown;
 
 use crate::identity::MemberIdentity;
 use crate::key::wall;
@@ -93,9 +94,10 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
         let now = Instant::now();
         if now >= next {
             next = now + beat;
-            let peers: Vec<_> = shared.peers.lock().values().cloned().collect();
-            for peer in peers {
+            let peers: Vec<_> = shared.peers.lock().clone().into_iter().collect();
+            for (name, peer) in peers {
                 shared.act(&peer, |_, link, out| link.tick(now, out));
+                shared.tries_another(&peer, &name);
             }
         }
     }
@@ -266,12 +268,12 @@ impl Links {
         }
     }
 
-    /// A node shows itself. An earlier one of the same name is gone.
+    /// A node shows itself, or somebody who says so. An earlier one of the same name is gone,
+    /// unless there is a link to it: that goes first.
     fn comes(self: &Arc<Self>, peer: &Arc<Peer>, name: &PeerName, incarnation: u64) {
-        let known = peer.state.lock().current.as_ref().map(|c| c.incarnation);
-        match known {
-            Some(known) if known == incarnation => return,
-            Some(known) => self.goes(peer, known, "it has been started again"),
+        match peer.current() {
+            Some((known, is_up)) if known == incarnation || is_up => return,
+            Some((known, _)) => self.goes(peer, known, "it has been started again"),
             None => {}
         }
         let Ok(frame_priorities) = self.publishers(name, incarnation) else {
@@ -365,22 +367,6 @@ impl Links {
             }
         });
         BRINGS.with(|brings| brings.set(before));
-    }
-}
-
-impl Peer {
-    /// The token of this incarnation has come.
-    fn shows(&self, incarnation: u64) {
-        let mut state = self.state.lock();
-        state.shown.retain(|other| *other != incarnation);
-        state.shown.push(incarnation);
-    }
-
-    /// It has gone; the incarnation whose token came last of those that are left.
-    fn hides(&self, incarnation: u64) -> Option<u64> {
-        let mut state = self.state.lock();
-        state.shown.retain(|other| *other != incarnation);
-        state.shown.last().copied()
     }
 }
 

@@ -290,7 +290,7 @@ fn sem_g562_members_with_rights_to_an_overlay_are_of_it_and_others_are_not() {
     let net = Net::new(3);
     let only = rights(&["overlay/o/**"], &["overlay/o/**"]);
     let a = Overlay::join(&net.node("a", 1), "o", OverlayConfig::default()).unwrap();
-    let node = honest(&net, "b", only.clone());
+    let node = honest(&net, "b", only);
     let b = Overlay::join(&node, "o", OverlayConfig::default()).unwrap();
     assert!(Overlay::join(&node, "other", OverlayConfig::default()).is_err());
     let stranger = liar(&net, "c", rights(&["x"], &["x"]));
