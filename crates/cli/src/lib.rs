@@ -123,7 +123,8 @@ pub use keys::{KeysArgs, KeysCommand, NewArgs, TokenArgs};
 #[cfg(feature = "mesh")]
 pub use mesh::{
     ClassOfTopic, MeshArgs, MeshCommand, MeshJoinArgs, MeshKeysArgs, MeshKeysCommand,
-    MeshKeysNewArgs, MeshLinkArgs, MeshPeersArgs, MeshPubArgs, MeshSubArgs, MeshTopArgs,
+    MeshKeysNewArgs, MeshKeysPassArgs, MeshLinkArgs, MeshPeersArgs, MeshPubArgs, MeshSubArgs,
+    MeshTopArgs,
 };
 pub use mixture::{
     ComponentCount, MixtureArgs, MixtureComponent, MixtureFitArgs, MixtureSummary,

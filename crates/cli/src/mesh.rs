@@ -11,12 +11,16 @@ mod top;
 
 pub use args::{
     ClassOfTopic, MeshArgs, MeshCommand, MeshJoinArgs, MeshKeysArgs, MeshKeysCommand,
-    MeshKeysNewArgs, MeshLinkArgs, MeshPeersArgs, MeshPubArgs, MeshSubArgs, MeshTopArgs,
+    MeshKeysNewArgs, MeshKeysPassArgs, MeshLinkArgs, MeshPeersArgs, MeshPubArgs, MeshSubArgs,
+    MeshTopArgs,
 };
 
 pub(crate) use listens::Listens;
 
-use motet_mesh_zenoh::RunKey;
+use std::time::Duration;
+
+use motet::mesh::{Key, MeshRights};
+use motet_mesh_zenoh::{KeyFileError, MeshPass, MeshPassConfig, RunKey};
 use serde_json::json;
 
 use crate::error::CliError;
@@ -35,6 +39,7 @@ pub(crate) fn run(args: &MeshArgs) -> Result<(), CliError> {
         MeshCommand::Top(top) => top::run(top),
         MeshCommand::Keys(keys) => match &keys.command {
             MeshKeysCommand::New(new) => new_key(new),
+            MeshKeysCommand::Pass(pass) => new_pass(pass),
         },
     }
 }
@@ -53,6 +58,37 @@ fn new_key(args: &MeshKeysNewArgs) -> Result<(), CliError> {
         writeln!(
             to,
             "Who has it is a member: copy it over links that are safe, with mode 0600."
+        )
+    })
+}
+
+fn new_pass(args: &MeshKeysPassArgs) -> Result<(), CliError> {
+    let refused = |error: KeyFileError| CliError::Service(error.to_string());
+    let key = RunKey::read(&args.key).map_err(refused)?;
+    let config = MeshPassConfig {
+        name: args.name.clone(),
+        rights: MeshRights::only(args.publish.clone(), args.subscribe.clone()),
+        lasts: Some(Duration::from_secs(args.days * 24 * 60 * 60)),
+    };
+    let pass = MeshPass::make(&key, &config, &args.file).map_err(refused)?;
+    print(|to| {
+        if args.json {
+            let keys = |filters: &[Key]| filters.iter().map(Key::to_string).collect::<Vec<_>>();
+            let (publish, subscribe) = (keys(&args.publish), keys(&args.subscribe));
+            let line = json!({"file": args.file, "name": pass.name(), "publish": publish, "subscribe": subscribe,
+                "until": pass.until()});
+            return writeln!(to, "{line}");
+        }
+        let (file, name, rights) = (args.file.display(), pass.name(), pass.rights());
+        writeln!(
+            to,
+            "{file} lets a node in as {name}, which {rights}, for {} days: --pass {file}",
+            args.days
+        )?;
+        writeln!(
+            to,
+            "Who has it joins as {name}: copy it over links that are safe, with mode 0600. It ends by itself, or \
+             with the key of the mesh."
         )
     })
 }

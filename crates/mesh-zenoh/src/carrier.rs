@@ -1,11 +1,14 @@
 //! The carrier: a node that joins a mesh by zenoh, and leaves it.
 
+use crate::certificates::Certificates;
 use crate::config::ZenohConfig;
 use crate::error::MeshJoinError;
 use crate::key::{KeyFileError, RunKey, random};
 use crate::links::{Links, ROOT};
+use crate::membership::Membership;
 use crate::rendezvous::Rendezvous;
 use motet_dispatch::Enqueue;
+use motet_mesh::MeshRights;
 use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName};
 use motet_ports::Port;
 use motet_sync::Parker;
@@ -74,14 +77,10 @@ impl Zenoh {
             Some(folder) => Some(Rendezvous::open(folder, &config.name, incarnation)?),
             None => None,
         };
-        let key = match (&config.key, &rendezvous) {
-            (Some(key), _) => key.clone(),
-            (None, Some(rendezvous)) => rendezvous.key()?,
-            (None, None) => RunKey::random()?,
-        };
+        let membership = membership(config, rendezvous.as_ref())?;
         let mut tries = 1;
         let (session, addresses) = loop {
-            match start(config, &key, rendezvous.as_ref()) {
+            match start(config, &membership.certificates, rendezvous.as_ref()) {
                 Err(MeshJoinError::Engine(_)) if tries < PORT_TRIES && config.may_move() => {
                     tries += 1
                 }
@@ -95,8 +94,8 @@ impl Zenoh {
             rendezvous.forget_earlier();
         }
         let name = PeerName::new(&config.name);
-        let secret = key.derive(&[b"links"]);
-        let links = Links::start(name, incarnation, session, secret, config.silence)
+        let identity = membership.identity;
+        let links = Links::start(name, incarnation, session, identity, config.silence)
             .map_err(|error| MeshJoinError::Engine(error.to_string()))?;
         let leave = Arc::new(Leave {
             links: Arc::clone(&links),
@@ -137,10 +136,28 @@ impl Drop for Leave {
     }
 }
 
+/// What the node joins by: its pass, or the key of its mesh.
+fn membership(
+    config: &ZenohConfig,
+    rendezvous: Option<&Rendezvous>,
+) -> Result<Membership, MeshJoinError> {
+    if let Some(pass) = &config.pass {
+        let why = "the key of the pass is none";
+        let none = || MeshJoinError::Certificate(why.to_owned());
+        return pass.membership().ok_or_else(none);
+    }
+    let key = match (&config.key, rendezvous) {
+        (Some(key), _) => key.clone(),
+        (None, Some(rendezvous)) => rendezvous.key()?,
+        (None, None) => RunKey::random()?,
+    };
+    Membership::of_key(&key, &config.name, config.lasts)
+}
+
 /// Starts zenoh with an address for the node.
 fn start(
     config: &ZenohConfig,
-    key: &RunKey,
+    certificates: &Certificates,
     rendezvous: Option<&Rendezvous>,
 ) -> Result<(zenoh::Session, Vec<String>), MeshJoinError> {
     let addresses = config.addresses()?;
@@ -149,7 +166,7 @@ fn start(
         rendezvous.enter(&addresses)?;
         connect.extend(rendezvous.others()?);
     }
-    let engine = config.engine(key, &addresses, &connect)?;
+    let engine = config.engine(certificates, &addresses, &connect)?;
     let session = zenoh::open(engine)
         .wait()
         .map_err(|error| MeshJoinError::Engine(error.to_string()))?;
@@ -192,6 +209,10 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
 impl Carrier for Zenoh {
     fn name(&self) -> PeerName {
         self.links.name().clone()
+    }
+
+    fn rights(&self) -> MeshRights {
+        self.links.rights().clone()
     }
 
     fn send(

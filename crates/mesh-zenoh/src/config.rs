@@ -2,7 +2,9 @@
 
 use crate::certificates::Certificates;
 use crate::error::MeshJoinError;
-use crate::key::RunKey;
+use crate::grant::is_name;
+use crate::key::{RunKey, wall};
+use crate::pass::MeshPass;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::net::{IpAddr, TcpListener, ToSocketAddrs};
@@ -19,6 +21,8 @@ pub struct ZenohConfig {
     /// The key of the mesh. Without one the node listens on loopback alone, with a key of its own:
     /// that of the rendezvous, or one that nobody else has.
     pub key: Option<RunKey>,
+    /// In place of the key: what lets it in under the name that it says, to do what it says.
+    pub pass: Option<MeshPass>,
     /// Where it listens, as `HOST:PORT`; port 0 takes a free one. Empty: a free port of 127.0.0.1.
     pub listen: Vec<String>,
     /// Addresses of nodes to connect to.
@@ -34,7 +38,7 @@ pub struct ZenohConfig {
     /// So long without a message, and a link is broken. From 10 ms to a day.
     pub silence: Duration,
     /// How long the node's certificate is accepted, at most a hundred years; none: as long as the
-    /// node runs.
+    /// node runs. With a pass: as long as that says.
     pub lasts: Option<Duration>,
 }
 
@@ -48,6 +52,7 @@ impl Default for ZenohConfig {
         ZenohConfig {
             name: String::new(),
             key: None,
+            pass: None,
             listen: Vec::new(),
             known: Vec::new(),
             rendezvous: None,
@@ -71,17 +76,39 @@ impl ZenohConfig {
         }
     }
 
+    /// A node that joins by a pass, under its name.
+    #[must_use]
+    pub fn with_pass(pass: MeshPass) -> Self {
+        ZenohConfig {
+            name: pass.name().to_owned(),
+            pass: Some(pass),
+            ..ZenohConfig::default()
+        }
+    }
+
     /// Refuses what is not safe.
     pub(crate) fn check(&self) -> Result<(), MeshJoinError> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if !(1..=64).contains(&self.name.len()) || !self.name.chars().all(is_plain) {
+        if !is_name(&self.name) {
             return Err(MeshJoinError::Name(self.name.clone()));
         }
+        if let Some(pass) = &self.pass {
+            let name = pass.name().to_owned();
+            if self.key.is_some() {
+                return Err(MeshJoinError::KeyAndPass);
+            }
+            if self.name != name {
+                return Err(MeshJoinError::PassOfAnother(name, self.name.clone()));
+            }
+            if pass.until().is_some_and(|until| wall() >= until) {
+                return Err(MeshJoinError::PassEnded(name));
+            }
+        }
+        let is_open = self.key.is_none() && self.pass.is_none();
         if !SILENCE.contains(&self.silence) {
             return Err(MeshJoinError::Silence(self.silence));
         }
         for address in &self.listen {
-            if self.key.is_none() && !is_loopback(address)? {
+            if is_open && !is_loopback(address)? {
                 return Err(MeshJoinError::OpenWithoutKey(address.clone()));
             }
             if self.rendezvous.is_some() && is_wildcard(address)? {
@@ -91,7 +118,7 @@ impl ZenohConfig {
         self.known
             .iter()
             .try_for_each(|address| split(address).map(drop))?;
-        if self.key.is_none() && (self.multicast || !self.known.is_empty()) {
+        if is_open && (self.multicast || !self.known.is_empty()) {
             return Err(MeshJoinError::PeersWithoutKey);
         }
         Ok(())
@@ -133,12 +160,10 @@ impl ZenohConfig {
     /// bounds.
     pub(crate) fn engine(
         &self,
-        key: &RunKey,
+        certificates: &Certificates,
         listen: &[String],
         connect: &[String],
     ) -> Result<zenoh::Config, MeshJoinError> {
-        let certificates = Certificates::new(key, &self.name, self.lasts)
-            .map_err(|error| MeshJoinError::Certificate(error.to_string()))?;
         let coded = |text: &str| quoted(&STANDARD.encode(text));
         let endpoints = |addresses: &[String]| {
             let quoted = addresses

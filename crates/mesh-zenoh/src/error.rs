@@ -24,6 +24,12 @@ pub enum MeshJoinError {
     PeersWithoutKey,
     /// The peers of the rendezvous could not use this address.
     NotForRendezvous(String),
+    /// There is a key, and a pass.
+    KeyAndPass,
+    /// The pass lets in the first name, and the node has the second.
+    PassOfAnother(String, String),
+    /// The pass of this node has ended: its name.
+    PassEnded(String),
     /// The key cannot be used.
     Key(KeyFileError),
     /// The folder of the rendezvous cannot be used.
@@ -77,6 +83,9 @@ impl fmt::Display for MeshJoinError {
                 f,
                 "{address} tells the others of a rendezvous no address; listen on one that they reach"
             ),
+            MeshJoinError::KeyAndPass
+            | MeshJoinError::PassOfAnother(..)
+            | MeshJoinError::PassEnded(_) => self.fmt_pass(f),
             MeshJoinError::Key(error) => error.fmt(f),
             MeshJoinError::Rendezvous(folder, error) => {
                 write!(f, "rendezvous {}: {error}", folder.display())
@@ -108,6 +117,28 @@ impl fmt::Display for MeshJoinError {
             ),
             MeshJoinError::Certificate(why) => write!(f, "the node's certificate: {why}"),
             MeshJoinError::Engine(why) => write!(f, "zenoh does not start: {why}"),
+        }
+    }
+}
+
+impl MeshJoinError {
+    /// What is wrong with a pass.
+    fn fmt_pass(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MeshJoinError::KeyAndPass => {
+                f.write_str("a node joins by a key or by a pass: leave one of them out")
+            }
+            MeshJoinError::PassOfAnother(pass, name) => write!(
+                f,
+                "the pass lets in a node named {pass:?}, and this one is named {name:?}: leave the name out, or get \
+                 a pass for it from who has the key of the mesh"
+            ),
+            MeshJoinError::PassEnded(name) => write!(
+                f,
+                "the pass of {name:?} has ended: who has the key of the mesh makes a new one, with `motet mesh keys \
+                 pass`"
+            ),
+            _ => Ok(()),
         }
     }
 }

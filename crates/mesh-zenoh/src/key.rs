@@ -6,12 +6,17 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The largest file that is read as a key: digits, and a few blanks round them.
 const MAX_FILE: u64 = 256;
 
-/// The key of a mesh. Who has it is a member; certificates and the keys of links are derived from
-/// it.
+/// A hundred years: what is to last longer lasts as long as this. The form of certificates has no
+/// year of five digits.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// The key of a mesh. Who has it is a member that may do all, and lets others in: the authority
+/// that signs their certificates and grants is derived from it.
 ///
 /// In a file it is 64 hexadecimal digits, and nobody but the owner may read the file.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,6 +34,10 @@ pub enum KeyFileError {
     Open(PathBuf, u32),
     /// The file does not hold 64 hexadecimal digits.
     Content(PathBuf),
+    /// The file does not hold a pass.
+    NoPass(PathBuf),
+    /// A pass cannot be made, and why.
+    Grant(String),
     /// The system gives no random bytes.
     NoRandom,
 }
@@ -48,7 +57,7 @@ impl RunKey {
     /// [`KeyFileError`]: the file is there, or cannot be written.
     pub fn make(path: &Path) -> Result<Self, KeyFileError> {
         let key = RunKey::random()?;
-        make_file(path, |file| writeln!(file, "{}", key.digits()))?;
+        make_file(path, |file| writeln!(file, "{}", digits(&key.0)))?;
         Ok(key)
     }
 
@@ -57,41 +66,71 @@ impl RunKey {
     /// # Errors
     /// [`KeyFileError`]: the file is missing, others may read it, or it holds no key.
     pub fn read(path: &Path) -> Result<Self, KeyFileError> {
-        let wrong = |error| KeyFileError::File(path.to_owned(), error);
-        let file = File::open(path).map_err(wrong)?;
-        if let Some(mode) = open_to_others(&file).map_err(wrong)? {
-            return Err(KeyFileError::Open(path.to_owned(), mode));
-        }
-        let mut text = String::new();
         let content = || KeyFileError::Content(path.to_owned());
-        file.take(MAX_FILE)
-            .read_to_string(&mut text)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => content(),
-                _ => KeyFileError::File(path.to_owned(), error),
-            })?;
-        RunKey::of_digits(text.trim()).ok_or_else(content)
+        let text = read_closed(path, MAX_FILE, content)?;
+        bytes_of(text.trim()).map(RunKey).ok_or_else(content)
     }
 
-    fn of_digits(digits: &str) -> Option<Self> {
-        if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return None;
-        }
-        let mut key = [0; 32];
-        for (byte, at) in key.iter_mut().zip((0..64).step_by(2)) {
-            *byte = u8::from_str_radix(&digits[at..at + 2], 16).ok()?;
-        }
-        Some(RunKey(key))
-    }
-
-    fn digits(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    #[cfg(test)]
+    pub(crate) fn of_byte(byte: u8) -> Self {
+        RunKey([byte; 32])
     }
 
     /// 32 bytes for one purpose (HKDF with SHA-256).
     pub(crate) fn derive(&self, purpose: &[&[u8]]) -> [u8; 32] {
         derive(&self.0, purpose)
     }
+}
+
+/// What a file holds that its owner alone may read; `no_text`: it is none.
+pub(crate) fn read_closed(
+    path: &Path,
+    most: u64,
+    no_text: impl FnOnce() -> KeyFileError,
+) -> Result<String, KeyFileError> {
+    let wrong = |error| KeyFileError::File(path.to_owned(), error);
+    let file = File::open(path).map_err(wrong)?;
+    if let Some(mode) = open_to_others(&file).map_err(wrong)? {
+        return Err(KeyFileError::Open(path.to_owned(), mode));
+    }
+    let mut text = String::new();
+    match file.take(most).read_to_string(&mut text) {
+        Ok(_) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(no_text()),
+        Err(error) => Err(wrong(error)),
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// So many bytes of hexadecimal digits, and nothing else.
+pub(crate) fn bytes_of<const N: usize>(digits: &str) -> Option<[u8; N]> {
+    if digits.len() != 2 * N || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, at) in bytes.iter_mut().zip((0..2 * N).step_by(2)) {
+        *byte = u8::from_str_radix(&digits[at..at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Seconds since 1970, by the clock of the wall.
+pub(crate) fn wall() -> u64 {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "certificates and passes end by the clock of the wall"
+    )]
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or(Duration::ZERO).as_secs()
+}
+
+/// When something ends that begins now, in seconds since 1970.
+pub(crate) fn end_after(lasts: Option<Duration>) -> Option<u64> {
+    lasts.map(|lasts| wall().saturating_add(lasts.min(LONGEST).as_secs()))
 }
 
 /// 32 bytes for one purpose, from 32 secret ones.
@@ -113,7 +152,7 @@ pub(crate) fn random<const N: usize>() -> Option<[u8; N]> {
 
 /// Makes a file that its owner alone may read. When it cannot be filled there is none: a part of a
 /// key would keep all others from making one.
-fn make_file(
+pub(crate) fn make_file(
     path: &Path,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), KeyFileError> {
@@ -166,14 +205,14 @@ impl fmt::Display for KeyFileError {
                 let path = path.display();
                 write!(
                     f,
-                    "{path} is there already; a new key needs a file of its own"
+                    "{path} is there already; what is new needs a file of its own"
                 )
             }
             KeyFileError::File(path, error) => write!(f, "{}: {error}", path.display()),
             KeyFileError::Open(path, mode) => write!(
                 f,
-                "{path}: others may use this key (mode {mode:o}); run `chmod 600 {path}`, and make a new key if \
-                 somebody may have read it",
+                "{path}: others may use this file (mode {mode:o}); run `chmod 600 {path}`, and make a new key or \
+                 pass if somebody may have read it",
                 path = path.display()
             ),
             KeyFileError::Content(path) => write!(
@@ -181,6 +220,12 @@ impl fmt::Display for KeyFileError {
                 "{} holds no key: it needs 64 hexadecimal digits, as `motet mesh keys new` writes them",
                 path.display()
             ),
+            KeyFileError::NoPass(path) => write!(
+                f,
+                "{} holds no pass, or one that was changed; make one with `motet mesh keys pass`",
+                path.display()
+            ),
+            KeyFileError::Grant(why) => write!(f, "the pass cannot be made: {why}"),
             KeyFileError::NoRandom => f.write_str("the system gives no random bytes for a key"),
         }
     }

@@ -22,6 +22,7 @@
 //! | processes of one user on one machine | [`ZenohConfig::rendezvous`] |
 //! | machines whose addresses are known | [`ZenohConfig::known`], [`ZenohConfig::listen`] and a [`RunKey`] |
 //! | nodes that reach each other by way of others | [`ZenohConfig::routes`] |
+//! | a node that may do some things only | a [`MeshPass`], in place of the key |
 //! | to find nodes in a local network | [`ZenohConfig::multicast`] and a [`RunKey`] |
 //!
 //! Read next: [`Zenoh`] (an example), `link.rs` (what a link is), `config.rs` (what zenoh is told),
@@ -32,10 +33,14 @@ mod carrier;
 mod certificates;
 mod config;
 mod error;
+mod grant;
+mod identity;
 mod interfaces;
 mod key;
 mod link;
 mod links;
+mod membership;
+mod pass;
 mod rendezvous;
 mod run;
 mod seal;
@@ -45,5 +50,6 @@ pub use config::ZenohConfig;
 pub use error::MeshJoinError;
 pub use interfaces::Interface;
 pub use key::{KeyFileError, RunKey};
+pub use pass::{MeshPass, MeshPassConfig};
 pub use rendezvous::RendezvousFolder;
 pub use run::RUN_FOLDER;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   this node                                  the peer
-//!   handshake: my session        ─────────►
+//!   handshake: my session, who I am ──────►
 //!                               ◄─────────     handshake: its session, and mine
 //!   Up ─ handshake: both         ─────────►     Up
 //!   frames, in two priorities, each numbered from 0 and sealed with the keys of the two sessions
@@ -28,12 +28,14 @@
 mod handshake;
 mod waiting;
 
-use self::handshake::NextLink;
+use self::handshake::{NextLink, PeerSession};
 use self::waiting::{Confirmed, FlushDecision, MAX_WAITING, OVERHEAD, WINDOW, Waiting, Which};
 pub(crate) use self::waiting::{Flush, PAUSE};
-use crate::seal::{Seals, Session, TAG};
+use crate::identity::MemberIdentity;
+use crate::seal::{OwnSession, TAG};
 use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName};
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const HANDSHAKE: u8 = 0;
@@ -63,18 +65,18 @@ pub(crate) enum Effect {
 pub(crate) struct Ends {
     pub(crate) me: PeerName,
     pub(crate) peer: PeerName,
-    /// For the keys of links; the same at all members.
-    pub(crate) secret: [u8; 32],
+    /// Who this end is, and how the peer shows who it is.
+    pub(crate) identity: Arc<MemberIdentity>,
     /// So long without a message, and the link is broken.
     pub(crate) silence: Duration,
-    /// A number that no link had before.
-    pub(crate) session: fn() -> Session,
+    /// Seconds since 1970.
+    pub(crate) wall: fn() -> u64,
 }
 
 pub(crate) struct Link {
     ends: Ends,
-    mine: Session,
-    theirs: Option<(Session, Seals)>,
+    mine: OwnSession,
+    theirs: Option<PeerSession>,
     /// While it is up: what may follow it.
     next: Option<NextLink>,
     up: bool,
@@ -94,7 +96,7 @@ impl Link {
     /// A link to a peer that has just been seen.
     pub(crate) fn new(ends: Ends, now: Instant, out: Out<'_>) -> Self {
         let link = Link {
-            mine: (ends.session)(),
+            mine: OwnSession::draw(),
             ends,
             theirs: None,
             next: None,
@@ -117,7 +119,7 @@ impl Link {
 
     /// Of its session, which no other link had: a part of what is random.
     pub(crate) fn number(&self) -> u64 {
-        let [first, ..] = self.mine.as_chunks::<8>().0 else {
+        let [first, ..] = self.mine.session().as_chunks::<8>().0 else {
             return 0;
         };
         u64::from_le_bytes(*first)
@@ -283,13 +285,28 @@ impl Link {
     /// Time passes: a link that is up says so, one that is not shakes hands, one that is silent
     /// breaks.
     pub(crate) fn tick(&mut self, now: Instant, out: Out<'_>) {
-        if !self.up {
+        if let Some(why) = self.ended() {
+            self.reset(why, out);
+        } else if !self.up {
             self.greet(out);
         } else if now.saturating_duration_since(self.heard) >= self.ends.silence {
             let why = format!("nothing came for {:?}", self.ends.silence);
             self.break_off(&why, out);
         } else {
             self.keep_alive(out);
+        }
+    }
+
+    /// Why there is no link: one of the ends may be in the mesh no longer.
+    fn ended(&self) -> Option<&'static str> {
+        let now = (self.ends.wall)();
+        let theirs = self.theirs.as_ref();
+        if self.ends.identity.grant().has_ended(now) {
+            Some("the time of this node in the mesh has ended: it needs a new pass")
+        } else if theirs.is_some_and(|theirs| theirs.grant.has_ended(now)) {
+            Some("its time in the mesh has ended: it needs a new pass")
+        } else {
+            None
         }
     }
 
@@ -300,10 +317,13 @@ impl Link {
 
     fn come_up(&mut self, now: Instant, out: Out<'_>) {
         (self.up, self.heard) = (true, now);
-        out(Effect::Tell(CarrierEvent::Up(
+        let rights = self.theirs.as_ref().map(|theirs| &theirs.grant.rights);
+        let up = CarrierEvent::Up(
             self.ends.peer.clone(),
             self.number(),
-        )));
+            rights.cloned().unwrap_or_default(),
+        );
+        out(Effect::Tell(up));
     }
 
     /// The link is broken: the next one has a new session.
@@ -317,7 +337,7 @@ impl Link {
             let down = CarrierEvent::Down(self.ends.peer.clone(), why.to_owned());
             out(Effect::Tell(down));
         }
-        self.mine = (self.ends.session)();
+        self.mine = OwnSession::draw();
         (self.theirs, self.next) = (None, None);
         (self.out, self.incoming) = ([0; 2], [0; 2]);
         (self.received, self.told) = (0, 0);
@@ -334,7 +354,8 @@ impl Link {
 
     /// Seals a body that has room for its head before it.
     fn seal(&mut self, priority: FramePriority, mut message: Vec<u8>, kind: u8, out: Out<'_>) {
-        let Some((_, seals)) = &self.theirs else {
+        let theirs = self.theirs.as_ref();
+        let Some(seals) = theirs.and_then(|theirs| theirs.seals.as_ref()) else {
             return;
         };
         let number = self.out[priority as usize];

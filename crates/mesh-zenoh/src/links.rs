@@ -2,17 +2,19 @@
 //!
 //! | key expression | is |
 //! |---|---|
-//! | `motet/2/node/NAME/INCARNATION` | the liveliness token of a node |
-//! | `motet/2/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
+//! | `motet/3/node/NAME/INCARNATION` | the liveliness token of a node |
+//! | `motet/3/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
 //!
 //! zenoh's threads bring messages and tokens. One thread takes tokens, sends frames that were put
 //! together, and keeps links alive.
 
 mod acting;
+mod shown;
 
-use crate::key::random;
+use crate::identity::MemberIdentity;
+use crate::key::wall;
 use crate::link::{Effect, Ends, Link};
-use motet_mesh::{CarrierEvent, FramePriority, PeerName};
+use motet_mesh::{CarrierEvent, FramePriority, MeshRights, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
 use std::cell::Cell;
@@ -26,14 +28,14 @@ use zenoh::qos::{CongestionControl, Priority};
 use zenoh::sample::{Locality, Sample, SampleKind};
 
 /// What all keys begin with; the number is that of the form of messages.
-pub(crate) const ROOT: &str = "motet/2";
+pub(crate) const ROOT: &str = "motet/3";
 
 /// What a node on zenoh has of its peers.
 pub(crate) struct Links {
     name: PeerName,
     incarnation: u64,
     session: zenoh::Session,
-    secret: [u8; 32],
+    identity: Arc<MemberIdentity>,
     silence: Duration,
     events: Port<CarrierEvent>,
     peers: Mutex<BTreeMap<PeerName, Arc<Peer>>>,
@@ -92,9 +94,10 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
         let now = Instant::now();
         if now >= next {
             next = now + beat;
-            let peers: Vec<_> = shared.peers.lock().values().cloned().collect();
-            for peer in peers {
+            let peers: Vec<_> = shared.peers.lock().clone().into_iter().collect();
+            for (name, peer) in peers {
                 shared.act(&peer, |_, link, out| link.tick(now, out));
+                shared.tries_another(&peer, &name);
             }
         }
     }
@@ -106,14 +109,14 @@ impl Links {
         name: PeerName,
         incarnation: u64,
         session: zenoh::Session,
-        secret: [u8; 32],
+        identity: MemberIdentity,
         silence: Duration,
     ) -> zenoh::Result<Arc<Self>> {
         let links = Arc::new(Links {
             name,
             incarnation,
             session,
-            secret,
+            identity: Arc::new(identity),
             silence,
             events: Port::new(),
             peers: Mutex::default(),
@@ -132,6 +135,10 @@ impl Links {
 
     pub(crate) fn name(&self) -> &PeerName {
         &self.name
+    }
+
+    pub(crate) fn rights(&self) -> &MeshRights {
+        &self.identity.grant().rights
     }
 
     pub(crate) fn session(&self) -> &zenoh::Session {
@@ -261,12 +268,12 @@ impl Links {
         }
     }
 
-    /// A node shows itself. An earlier one of the same name is gone.
+    /// A node shows itself, or somebody who says so. An earlier one of the same name is gone,
+    /// unless there is a link to it: that goes first.
     fn comes(self: &Arc<Self>, peer: &Arc<Peer>, name: &PeerName, incarnation: u64) {
-        let known = peer.state.lock().current.as_ref().map(|c| c.incarnation);
-        match known {
-            Some(known) if known == incarnation => return,
-            Some(known) => self.goes(peer, known, "it has been started again"),
+        match peer.current() {
+            Some((known, is_up)) if known == incarnation || is_up => return,
+            Some((known, _)) => self.goes(peer, known, "it has been started again"),
             None => {}
         }
         let Ok(frame_priorities) = self.publishers(name, incarnation) else {
@@ -276,9 +283,9 @@ impl Links {
         let ends = Ends {
             me: self.name.clone(),
             peer: name.clone(),
-            secret: self.secret,
+            identity: Arc::clone(&self.identity),
             silence: self.silence,
-            session: || random().expect("the system has given random bytes before"),
+            wall,
         };
         {
             let mut state = peer.state.lock();
@@ -360,22 +367,6 @@ impl Links {
             }
         });
         BRINGS.with(|brings| brings.set(before));
-    }
-}
-
-impl Peer {
-    /// The token of this incarnation has come.
-    fn shows(&self, incarnation: u64) {
-        let mut state = self.state.lock();
-        state.shown.retain(|other| *other != incarnation);
-        state.shown.push(incarnation);
-    }
-
-    /// It has gone; the incarnation whose token came last of those that are left.
-    fn hides(&self, incarnation: u64) -> Option<u64> {
-        let mut state = self.state.lock();
-        state.shown.retain(|other| *other != incarnation);
-        state.shown.last().copied()
     }
 }
 

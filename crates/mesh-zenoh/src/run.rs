@@ -56,6 +56,7 @@ impl ZenohConfig {
     /// This configuration, in the run of this process if it says nothing of a mesh.
     pub(crate) fn or_of_run(&self) -> Result<Self, MeshJoinError> {
         let says_nothing = self.key.is_none()
+            && self.pass.is_none()
             && self.listen.is_empty()
             && self.known.is_empty()
             && self.rendezvous.is_none()

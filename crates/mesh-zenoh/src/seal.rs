@@ -1,18 +1,60 @@
-//! Messages between two nodes, sealed with keys that only members of the mesh can derive.
+//! Messages between two nodes, sealed with keys that only these two can derive.
 //!
 //! zenoh's TLS client also trusts the public authorities, and its routers see what they pass on. So
-//! each link has two keys of its own, one for each direction. They are derived from the run key and
-//! from a random number of each end.
+//! each link has two keys of its own, one for each direction. They are derived from what both ends
+//! agree on (X25519) and from what each of them has drawn. Who gets the key of the mesh later
+//! derives none of them.
 
 use crate::key::derive;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use ring::hmac;
+use ring::agreement::{EphemeralPrivateKey, UnparsedPublicKey, X25519, agree_ephemeral};
+use ring::rand::SystemRandom;
 
 /// What a seal adds.
 pub(crate) const TAG: usize = 16;
 
-/// A random number of one end of a link.
-pub(crate) type Session = [u8; 16];
+/// What one end of a link has drawn for it: a public key of X25519.
+pub(crate) type Session = [u8; 32];
+
+/// The session of this end. It agrees with one session of the peer, and with no other.
+pub(crate) struct OwnSession {
+    session: Session,
+    secret: Option<EphemeralPrivateKey>,
+}
+
+impl OwnSession {
+    /// One that no link had before.
+    pub(crate) fn draw() -> Self {
+        let random = "the system has given random bytes before";
+        let secret = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).expect(random);
+        let public = secret.compute_public_key().expect("it is one of X25519");
+        let mut session = [0; 32];
+        session.copy_from_slice(public.as_ref());
+        OwnSession {
+            session,
+            secret: Some(secret),
+        }
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Whether it has agreed with a session of the peer.
+    pub(crate) fn is_used(&self) -> bool {
+        self.secret.is_none()
+    }
+
+    /// The keys of the link with this session of the peer. `None`: it has agreed before, or the
+    /// peer's session is no key.
+    pub(crate) fn agree(&mut self, theirs: &Session) -> Option<Seals> {
+        let peer = UnparsedPublicKey::new(&X25519, theirs);
+        let mut shared = [0; 32];
+        let take = |bytes: &[u8]| shared.copy_from_slice(bytes);
+        agree_ephemeral(self.secret.take()?, &peer, take).ok()?;
+        Some(Seals::new(&shared, &self.session, theirs))
+    }
+}
 
 /// The keys of a link.
 pub(crate) struct Seals {
@@ -21,7 +63,7 @@ pub(crate) struct Seals {
 }
 
 impl Seals {
-    pub(crate) fn new(secret: &[u8; 32], mine: &Session, theirs: &Session) -> Self {
+    fn new(secret: &[u8; 32], mine: &Session, theirs: &Session) -> Self {
         let key = |from: &Session, to: &Session| {
             let key = derive(secret, &[b"link", from, to]);
             let key = UnboundKey::new(&AES_256_GCM, &key).expect("32 bytes are a key of AES-256");
@@ -60,33 +102,4 @@ fn nonce(priority: u8, number: u64) -> Nonce {
     bytes[0] = priority;
     bytes[4..].copy_from_slice(&number.to_le_bytes());
     Nonce::assume_unique_for_key(bytes)
-}
-
-/// The tag that shows that a member wrote a handshake.
-pub(crate) fn tag(secret: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
-    let mut tag = [0; 32];
-    tag.copy_from_slice(sign(secret, parts).as_ref());
-    tag
-}
-
-/// Whether a member wrote a handshake. How long it takes does not depend on what is right of the
-/// tag.
-pub(crate) fn is_right(secret: &[u8; 32], parts: &[&[u8]], tag: &[u8]) -> bool {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, &[b"greeting"]));
-    hmac::verify(&key, &joined(parts), tag).is_ok()
-}
-
-fn sign(secret: &[u8; 32], parts: &[&[u8]]) -> hmac::Tag {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, &[b"greeting"]));
-    hmac::sign(&key, &joined(parts))
-}
-
-/// The parts, each with its length, so that no two lists of parts give the same bytes.
-fn joined(parts: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for part in parts {
-        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(part);
-    }
-    bytes
 }

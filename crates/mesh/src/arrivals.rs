@@ -7,7 +7,7 @@ use crate::flow::{FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::start_from::LogPlace;
-use crate::{CallError, CarrierEvent, Key, PeerName};
+use crate::{CallError, CarrierEvent, Deed, Key, MeshRights, PeerName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const TO_ASK: Duration = Duration::from_secs(1);
 impl Core {
     pub(crate) fn on_event(self: &Arc<Self>, event: CarrierEvent) {
         match event {
-            CarrierEvent::Up(peer, link) => self.on_up(&peer, link),
+            CarrierEvent::Up(peer, link, rights) => self.on_up(&peer, link, &rights),
             CarrierEvent::Down(peer, why) => self.on_down(&peer, &why),
             CarrierEvent::Frame(peer, bytes) => self.on_frames(&peer, [&bytes[..]].into_iter()),
             CarrierEvent::Frames(peer, frames) => self.on_frames(&peer, frames.iter()),
@@ -66,13 +66,16 @@ impl Core {
     }
 
     /// A link works: this node says who it is, and what it wants.
-    fn on_up(&self, peer: &PeerName, link: u64) {
+    fn on_up(&self, peer: &PeerName, link: u64, rights: &MeshRights) {
         let hello = self.hello();
+        self.keeps_within(peer, rights);
         self.change(|state| {
             let entry = state.peers.entry(peer.clone()).or_default();
             entry.up = true;
             entry.link = link;
             entry.greeted = false;
+            entry.rights = rights.clone();
+            entry.told = 0;
             entry.wants.clear();
             entry.servers.clear();
             entry.waiting.clear();
@@ -238,6 +241,12 @@ impl Core {
                     topic.accepted(&target, upto, window.min(MAX_WINDOW) as usize);
                 }
             }
+            Frame::NotAllowed {
+                topic,
+                subscription,
+                key,
+                why,
+            } => self.on_refused(peer, (topic, subscription), (key, why)),
             Frame::Open { .. } | Frame::Mismatch { .. } | Frame::Close { .. } => {
                 self.on_topic_frame(peer, frame)
             }
@@ -309,6 +318,10 @@ impl Core {
             self.tell_change(PeerChange::Refused(peer.clone(), why));
             return;
         };
+        if let Err(refused) = self.peer_may(peer, Deed::Subscribe, &pattern) {
+            self.tell_refused(peer, (0, subscription), refused);
+            return;
+        }
         let taken = self.with_peer(peer, |state, entry| {
             if entry.wants.len() >= MAX_ENTRIES && !entry.wants.contains_key(&subscription) {
                 return false;

@@ -2,10 +2,10 @@
 
 use crate::caller::{Caller, names};
 use crate::calls::{Answer, Bytes, Pending, Request, RequestHandler, Respond};
-use crate::core::{Core, MAX_ENTRIES};
+use crate::core::{Core, MAX_ENTRIES, NodeState};
 use crate::flow::Hub;
 use crate::frame::{Frame, MAX_ANSWER, decode, encode, max_request};
-use crate::{CallError, Key, MeshError, PeerName};
+use crate::{CallError, Deed, Key, MeshError, PeerName};
 use motet_dispatch::Causality;
 use motet_ports::{Port, reply};
 use serde::Serialize;
@@ -38,6 +38,7 @@ impl Core {
         Q: DeserializeOwned + Send + 'static,
         A: Serialize + 'static,
     {
+        self.may(Deed::Serve, &key)?;
         let port = port.clone();
         let deliver: RequestHandler = Arc::new(move |from, payload, caller, respond| {
             let value = match decode::<Q>(&payload) {
@@ -110,25 +111,13 @@ impl Core {
         answer: Answer,
     ) -> Result<u64, CallError> {
         let me = self.name().clone();
+        self.may(Deed::Call, key)?;
         let local = self.change(|state| {
             if state.has_left() {
                 return Err(CallError::Left);
             }
-            let here = state
-                .calls
-                .servers
-                .iter()
-                .filter(|(_, (of, _))| of.matches(key));
-            let mut servers: Vec<(PeerName, u32)> = here.map(|(id, _)| (me.clone(), *id)).collect();
-            for (name, peer) in state.peers.iter().filter(|(_, peer)| peer.greeted) {
-                let there = peer.servers.iter().filter(|(_, of)| of.matches(key));
-                servers.extend(there.map(|(id, _)| (name.clone(), *id)));
-            }
-            let Some((peer, server)) = state.calls.next_of(servers) else {
-                return Err(CallError::NoResponder {
-                    key: key.to_string(),
-                });
-            };
+            let (servers, none) = self.servers_of(state, key);
+            let (peer, server) = state.calls.next_of(servers).ok_or(none)?;
             let call = state.calls.last;
             let causalities = if peer == me { Vec::new() } else { names() };
             let (length, most) = (payload.len(), max_request(&causalities));
@@ -166,6 +155,26 @@ impl Core {
             self.deliver((self.name().clone(), call), &deliver, payload, &[], true);
         }
         Ok(call)
+    }
+
+    /// Who may be asked under this key, and what it means if there is nobody.
+    fn servers_of(&self, state: &NodeState, key: &Key) -> (Vec<(PeerName, u32)>, CallError) {
+        let here = state.calls.servers.iter();
+        let here = here.filter(|(_, (of, _))| of.matches(key));
+        let mut servers: Vec<_> = here.map(|(id, _)| (self.name().clone(), *id)).collect();
+        let mut none = CallError::NoResponder {
+            key: key.to_string(),
+        };
+        for (name, peer) in state.peers.iter().filter(|(_, peer)| peer.greeted) {
+            for (id, of) in peer.servers.iter().filter(|(_, of)| of.matches(key)) {
+                // A server hears not under which of its keys it is asked.
+                match self.may(Deed::Call, of) {
+                    Ok(()) => servers.push((name.clone(), *id)),
+                    Err(refused) => none = CallError::NotAllowed(refused),
+                }
+            }
+        }
+        (servers, none)
     }
 
     /// Gives a request to its server. `here`: the caller is of this node.
@@ -227,6 +236,10 @@ impl Core {
         match frame {
             Frame::Serve { server, key } => {
                 if let Ok(key) = Key::new(&key) {
+                    if let Err(refused) = self.peer_may(peer, Deed::Serve, &key) {
+                        self.tell_refused(peer, (0, 0), refused);
+                        return;
+                    }
                     self.with_peer(peer, |_, entry| {
                         if entry.servers.len() < MAX_ENTRIES {
                             entry.servers.insert(server, key);
@@ -247,20 +260,22 @@ impl Core {
                 causalities,
             } => {
                 let deliver = self.change(|state| {
-                    let found = state
-                        .calls
-                        .servers
-                        .get(&server)
-                        .map(|(_, deliver)| Arc::clone(deliver));
+                    let found = state.calls.servers.get(&server).cloned();
                     if found.is_none() {
                         let answer = Err("the server has ended".to_owned());
                         state.tell(peer, Frame::Answer { call, answer });
                     }
                     found
                 });
-                if let Some(deliver) = deliver {
-                    self.deliver((peer.clone(), call), &deliver, payload, &causalities, false);
+                let Some((key, deliver)) = deliver else {
+                    return;
+                };
+                if let Err(refused) = self.peer_may(peer, Deed::Call, &key) {
+                    let answer = Err(refused.to_string());
+                    self.change(|state| state.tell(peer, Frame::Answer { call, answer }));
+                    return;
                 }
+                self.deliver((peer.clone(), call), &deliver, payload, &causalities, false);
             }
             Frame::Cancel { call, why } => self.cancelled(peer, call, &why),
             Frame::Answer { call, answer } => self.answered(peer, call, answer),

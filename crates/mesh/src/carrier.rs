@@ -1,5 +1,6 @@
 //! What brings frames to other nodes: the edge below which nothing of this crate knows.
 
+use crate::MeshRights;
 use motet_ports::Port;
 use std::fmt;
 use std::sync::Arc;
@@ -108,8 +109,9 @@ fn first_of(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 /// What a carrier tells its node.
 #[derive(Debug, Clone)]
 pub enum CarrierEvent {
-    /// A link to this peer works from now on: its number, which no earlier link to the peer had.
-    Up(PeerName, u64),
+    /// A link to this peer works from now on: its number, which no earlier link to the peer had,
+    /// and what the peer may, which the carrier has made sure of.
+    Up(PeerName, u64, MeshRights),
     /// The link to this peer is broken, and why. What was sent and has not come is lost.
     Down(PeerName, String),
     /// A frame of this peer.
@@ -158,6 +160,11 @@ impl std::error::Error for CarrierError {}
 pub trait Carrier: Send + Sync + 'static {
     /// The name of this node.
     fn name(&self) -> PeerName;
+
+    /// What this node may: what its peers will be told of it.
+    fn rights(&self) -> MeshRights {
+        MeshRights::all()
+    }
 
     /// Sends a frame. Does not wait for the peer.
     ///

@@ -9,6 +9,7 @@
 //! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the
 //! core's lock: frames go into the outbox under it, so that they leave in that order.
 
+mod allowed;
 mod ends;
 mod outbox;
 mod rivals;
@@ -19,8 +20,8 @@ use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarg
 use crate::frame::{Data, Frame};
 use crate::here_or_queued::while_sending;
 use crate::peers::{KnownPeer, PeerChange};
-use crate::start_from::LogId;
-use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName};
+use crate::start_from::LogOfKey;
+use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, MeshRights, PeerName};
 use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
@@ -37,6 +38,8 @@ pub(crate) const MAX_WINDOW: u32 = 65_536;
 
 pub(crate) struct Core {
     name: PeerName,
+    /// What this node may.
+    rights: MeshRights,
     incarnation: u64,
     queue: Arc<dyn Enqueue>,
     pub(crate) carrier: Option<Arc<dyn Carrier>>,
@@ -55,7 +58,7 @@ pub(crate) struct NodeState {
     pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
     /// Subscriptions, logs, and topics of this node with these that wait until another one of this
     /// node is gone.
-    waiting: BTreeSet<(u32, LogId, u32)>,
+    waiting: BTreeSet<(u32, LogOfKey, u32)>,
     pub(crate) calls: Calls,
     before_leaving: Vec<Weak<dyn BeforeLeaving>>,
     outbox: VecDeque<(PeerName, Frame, FramePriority)>,
@@ -69,8 +72,12 @@ impl Core {
         carrier: Option<Arc<dyn Carrier>>,
         queue: Arc<dyn Enqueue>,
     ) -> Arc<Self> {
+        let rights = carrier
+            .as_ref()
+            .map_or_else(MeshRights::all, |it| it.rights());
         Arc::new(Core {
             name,
+            rights,
             incarnation,
             queue,
             carrier,
@@ -332,11 +339,11 @@ impl Hub for Core {
         self.end_flow(topic, to, why);
     }
 
-    fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
-        self.goes_before(peer, waits, key);
+    fn takes_log(&self, peer: &PeerName, waits: (u32, LogOfKey)) {
+        self.goes_before(peer, waits);
     }
 
-    fn waits_for_log(&self, topic: (u32, &Key), waits: (u32, LogId)) {
+    fn waits_for_log(&self, topic: u32, waits: (u32, LogOfKey)) {
         self.waits_here(topic, waits);
     }
 

@@ -1,6 +1,6 @@
 //! What can go wrong with topics, subscriptions and calls.
 
-use crate::{KeyError, LogError, PeerName};
+use crate::{Deed, KeyError, LogError, PeerName};
 use std::fmt;
 
 /// A sample that was not published, and why.
@@ -55,6 +55,8 @@ pub enum MeshError {
     },
     /// The log of a durable topic is not opened.
     Log(LogError),
+    /// The node has no right to it.
+    NotAllowed(NotAllowed),
     /// The node has left.
     Left,
 }
@@ -83,8 +85,22 @@ pub enum CallError {
     NotWritable(String),
     /// The text is not a key.
     Key(KeyError),
+    /// The node has no right to it.
+    NotAllowed(NotAllowed),
     /// The node has left.
     Left,
+}
+
+/// Something that a node may not do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotAllowed {
+    /// The node.
+    pub node: PeerName,
+    /// What it may not do.
+    pub deed: Deed,
+    /// Under which key.
+    pub key: String,
 }
 
 impl<T> fmt::Debug for PublishError<T> {
@@ -136,6 +152,7 @@ impl fmt::Display for MeshError {
                 "topic {key:?} has samples of type {published}, and {wanted} is wanted"
             ),
             MeshError::Log(error) => error.fmt(f),
+            MeshError::NotAllowed(refused) => refused.fmt(f),
             MeshError::Left => f.write_str("the node has left"),
         }
     }
@@ -159,6 +176,7 @@ impl fmt::Display for CallError {
             CallError::Unreadable(why) => write!(f, "the answer cannot be read: {why}"),
             CallError::NotWritable(why) => write!(f, "the request cannot be written: {why}"),
             CallError::Key(error) => error.fmt(f),
+            CallError::NotAllowed(refused) => refused.fmt(f),
             CallError::Left => f.write_str("the node has left"),
         }
     }
@@ -166,9 +184,40 @@ impl fmt::Display for CallError {
 
 impl std::error::Error for CallError {}
 
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotAllowed { node, deed, key } = self;
+        let (does, needs) = match deed {
+            Deed::Publish => ("publish under", "--publish"),
+            Deed::Subscribe => ("subscribe to", "--subscribe"),
+            Deed::Call => ("call", "--publish and --subscribe"),
+            Deed::Serve => ("answer calls under", "--publish and --subscribe"),
+        };
+        write!(
+            f,
+            "{node} may not {does} {key:?}: its pass does not cover that; join with one that has \
+             {needs} {key}"
+        )
+    }
+}
+
+impl std::error::Error for NotAllowed {}
+
 impl From<LogError> for MeshError {
     fn from(error: LogError) -> Self {
         MeshError::Log(error)
+    }
+}
+
+impl From<NotAllowed> for MeshError {
+    fn from(refused: NotAllowed) -> Self {
+        MeshError::NotAllowed(refused)
+    }
+}
+
+impl From<NotAllowed> for CallError {
+    fn from(refused: NotAllowed) -> Self {
+        CallError::NotAllowed(refused)
     }
 }
 

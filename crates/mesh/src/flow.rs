@@ -7,8 +7,9 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::start_from::{LogId, LogPlace};
-use crate::{Class, FramePriority, Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
+use crate::start_from::{LogId, LogOfKey, LogPlace};
+use crate::{Class, FramePriority, Frames, Key, MeshError, MeshRights, PeerName};
+use crate::{SubscriptionInfo, TopicInfo};
 use motet_dispatch::Clock;
 use std::any::Any;
 use std::future::Future;
@@ -39,12 +40,17 @@ impl FlowTarget {
 pub(crate) enum FlowSource {
     Here(u32),
     There(PeerName, u32),
-    Log(LogId),
+    /// The last ones in order.
+    Log(LogOfKey),
 }
 
 impl FlowSource {
     pub(crate) fn is_of(&self, peer: &PeerName) -> bool {
         self.peer() == Some(peer)
+    }
+
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self, FlowSource::Log(_))
     }
 
     /// The peer whose topic it is.
@@ -79,9 +85,9 @@ pub(crate) trait Hub: Send + Sync {
     /// A subscription gets nothing more of a topic, which goes on, and why.
     fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str);
     /// A topic of this node has the log now that one of a peer had for this subscription.
-    fn takes_log(&self, peer: &PeerName, waits: (u32, LogId), key: &Key);
+    fn takes_log(&self, peer: &PeerName, waits: (u32, LogOfKey));
     /// A topic of this node waits: another one of this node has its log for this subscription.
-    fn waits_for_log(&self, topic: (u32, &Key), waits: (u32, LogId));
+    fn waits_for_log(&self, topic: u32, waits: (u32, LogOfKey));
     fn unsubscribe(&self, subscription: u32);
     /// The topic sends what waits: the thread that did so has panicked.
     fn go_on(&self, topic: u32);
@@ -172,14 +178,18 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);
     fn closed(&self, source: &FlowSource);
+    /// Whether a peer may bring this log, of which it may bring so many.
+    fn has_room_for(&self, log: &LogOfKey, peer: &PeerName, most: usize) -> bool;
     /// The topic that has this log now, as far as it came here, and the number of the link by which
     /// it came.
-    fn topic_of(&self, log: LogId) -> Option<(FlowSource, u64)>;
+    fn topic_of(&self, log: &LogOfKey) -> Option<(FlowSource, u64)>;
     /// It ends with its node: publishers are told what is accepted.
     fn ends(&self);
     fn info(&self) -> SubscriptionInfo;
     /// The peer does not come back, or comes back as another.
     fn forget(&self, peer: &PeerName);
+    /// The peer has come back with these rights: what it may not publish any more comes no more.
+    fn forget_beyond(&self, peer: &PeerName, rights: &MeshRights);
     /// Whether a flow of the peer still is that of an earlier link than the one with this number.
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool;
     /// The peer has come back by the link with this number, without the topics of these flows.

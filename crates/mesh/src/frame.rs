@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub const MAX_FRAME: usize = 16 << 20;
 
 /// The form of frames. Nodes of different forms do not talk.
-pub(crate) const FORM: u16 = 3;
+pub(crate) const FORM: u16 = 4;
 
 /// A frame. Numbers of topics and subscriptions are those of the node that has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,6 +84,14 @@ pub(crate) enum Frame {
     Answer {
         call: u64,
         answer: Result<Vec<u8>, String>,
+    },
+    /// Nothing comes of what the receiver has asked for, or offered, and may not do. A flow that it
+    /// has opened is over: from this topic, where it is not 0, to this subscription.
+    NotAllowed {
+        topic: u32,
+        subscription: u32,
+        key: String,
+        why: String,
     },
 }
 

@@ -4,8 +4,8 @@ use crate::core::MAX_WINDOW;
 use crate::frame::{FORM, Frame};
 use crate::start_from::{LogId, LogPlace};
 use crate::{
-    Carrier, FramePriority, LinkConfig, LogConfig, MAX_ENTRIES, Node, PeerName, Qos, Request,
-    SimulatedNetwork, StartFrom, SubscribeConfig,
+    Carrier, Deed, FramePriority, Key, LinkConfig, LogConfig, MAX_ENTRIES, MeshRights, Node,
+    PeerName, Qos, Request, SimulatedNetwork, StartFrom, SubscribeConfig,
 };
 use motet_dispatch::{QueueConfig, Replay};
 use motet_ports::{Overflow, Port, PortConfig};
@@ -25,7 +25,7 @@ fn frame(random: &mut Random) -> Frame {
     let bytes: Vec<u8> = (0..random.below(40))
         .map(|_| random.below(256) as u8)
         .collect();
-    match random.below(13) {
+    match random.below(14) {
         0 => Frame::Hello {
             form: FORM - u16::from(small == 0),
             incarnation: u64::from(small),
@@ -79,10 +79,21 @@ fn frame(random: &mut Random) -> Frame {
             call: far,
             why: key,
         },
+        12 => not_allowed(topic, subscription, key),
         _ => Frame::Answer {
             call: far,
             answer: Ok(bytes),
         },
+    }
+}
+
+fn not_allowed(topic: u32, subscription: u32, key: String) -> Frame {
+    let why = "why not".to_owned();
+    Frame::NotAllowed {
+        topic,
+        subscription,
+        key,
+        why,
     }
 }
 
@@ -165,6 +176,216 @@ fn hear(seed: u64, frames: usize) {
     assert!(numbers.eq(1..=frames.div_ceil(64) as u64));
     drop(victim);
     std::fs::remove_dir_all(directory).expect("a directory");
+}
+
+/// What a member does that may publish `a/**` and subscribe to `s/**`, and sends frames of its own.
+struct Limited {
+    replay: Replay,
+    network: SimulatedNetwork,
+    carrier: Arc<dyn Carrier>,
+}
+
+impl Limited {
+    fn new(seed: u64, rights: MeshRights) -> Self {
+        let replay = Replay::new(seed);
+        let network = SimulatedNetwork::new(seed, LinkConfig::default(), replay.clock());
+        let carrier = network.carrier_with("hostile", rights);
+        Limited {
+            replay,
+            network,
+            carrier,
+        }
+    }
+
+    fn node(&self, name: &str) -> Node {
+        let queue = Arc::new(self.replay.queue(QueueConfig::named(name)));
+        Node::join(&self.network.carrier(name), 1, queue)
+    }
+
+    fn sends(&self, to: &str, frames: impl IntoIterator<Item = Frame>) {
+        for frame in frames {
+            let bytes = frame.to_bytes().expect("a small frame");
+            let sent = self
+                .carrier
+                .send(&PeerName::new(to), bytes, FramePriority::Ordered);
+            sent.expect("a link");
+        }
+        self.replay.run_for(Duration::from_secs(1));
+    }
+}
+
+fn few_rights() -> MeshRights {
+    let keys = |filter| vec![Key::new(filter).expect("a key")];
+    MeshRights::only(keys("a/**"), keys("s/**"))
+}
+
+fn hello() -> Frame {
+    Frame::Hello {
+        form: FORM,
+        incarnation: 1,
+    }
+}
+
+fn open(topic: u32, key: &str, log: Option<LogId>) -> Frame {
+    Frame::Open {
+        topic,
+        subscription: 1,
+        key: key.to_owned(),
+        qos: Qos::reliable(8),
+        first: 1,
+        log,
+    }
+}
+
+fn data(topic: u32, number: u64) -> Frame {
+    Frame::Data {
+        topic,
+        subscription: 1,
+        number,
+        retained: false,
+        payload: vec![7],
+    }
+}
+
+#[test]
+fn sem_g562_frames_of_a_member_with_few_rights_do_nothing_beyond_them() {
+    for seed in 0..8 {
+        let limited = Limited::new(seed, few_rights());
+        let victim = limited.node("victim");
+        let topics = ["a/b", "b", "s/x"].map(|key| {
+            let topic = victim.topic::<u32>(key, Qos::latest(4).retaining(4));
+            topic.expect("a topic")
+        });
+        let config = SubscribeConfig::default();
+        let samples = victim.subscribe::<u32>("**", &config).expect("a pattern");
+        let others = victim.subscribe::<u32>("a", &config).expect("a pattern");
+        let asked: Port<Request<u32, u32>> = Port::new();
+        let keys = ["a/b", "s/x", "b"];
+        let servers = keys.map(|key| victim.serve(key, &asked).expect("a server"));
+        limited.sends("victim", [hello()]);
+        let mut random = Random::new(seed);
+        for turn in 0..400 {
+            let frames: Vec<_> = (0..8).map(|_| frame(&mut random)).collect();
+            limited.sends("victim", frames);
+            for topic in &topics {
+                let _ = topic.publish(turn);
+            }
+            let took = [&samples, &others].map(|it| std::iter::from_fn(|| it.port().test()));
+            for sample in took.into_iter().flatten() {
+                let may = few_rights().may(Deed::Publish, sample.key());
+                let is_own = sample.publisher() == victim.name();
+                assert!(is_own || may, "{}", sample.key());
+            }
+            assert!(asked.test().is_none());
+        }
+        let known = &victim.peers()[0];
+        assert!(known.refused > 100, "{}", known.refused);
+        assert!(known.servers.is_empty());
+        let mut patterns = known.subscriptions.iter();
+        assert!(patterns.all(|it| few_rights().may(Deed::Subscribe, it)));
+        for topic in victim.topics() {
+            let mut there = topic.subscribers.iter();
+            let is_open = topic.key.as_str() == "s/x";
+            assert!(is_open || there.all(|it| it.node == *victim.name()));
+        }
+        drop(servers);
+    }
+}
+
+#[test]
+fn sem_g562_who_has_the_log_of_another_key_holds_no_durable_topic_up() {
+    let limited = Limited::new(5, few_rights());
+    let victim = limited.node("victim");
+    let name = format!("motet-hostile-log-{}", std::process::id());
+    let directory = std::env::temp_dir().join(name);
+    let log = crate::log::new_id(&limited.replay.clock(), &directory);
+    let config = SubscribeConfig::default();
+    let samples = victim.subscribe::<u32>("**", &config).expect("a pattern");
+    limited.replay.run();
+    limited.sends("victim", [hello(), open(1, "c/log", Some(log))]);
+    assert_eq!(victim.peers()[0].refused, 1);
+    // It may publish there, and says that its log is that of the other.
+    let claims = [open(2, "a/x", Some(log)), data(2, 1), data(2, 2)];
+    limited.sends("victim", claims);
+    let publisher = limited.node("publisher");
+    let (config, depth) = (LogConfig::in_directory(&directory), Qos::durable(4));
+    let durable = publisher.durable_topic::<u32>("c/log", depth, &config);
+    let durable = durable.expect("a durable topic");
+    limited.replay.run_for(Duration::from_secs(1));
+    for n in 1..=3 {
+        durable.publish(n).expect("a sample on the disk");
+        limited.replay.run_for(Duration::from_secs(1));
+    }
+    let came = std::iter::from_fn(|| samples.port().test());
+    let came: Vec<_> = came
+        .map(|sample| (sample.key().to_string(), sample.number, sample.gap))
+        .collect();
+    let of = |key: &str, number| (key.to_owned(), number, None);
+    let (a, c) = ("a/x", "c/log");
+    assert_eq!(came, [of(a, 1), of(a, 2), of(c, 1), of(c, 2), of(c, 3)]);
+    drop((durable, publisher));
+    std::fs::remove_dir_all(directory).expect("a directory");
+}
+
+#[test]
+fn sem_g562_who_has_few_rights_takes_no_room_for_the_logs_of_others() {
+    let limited = Limited::new(7, few_rights());
+    let victim = limited.node("victim");
+    let config = SubscribeConfig::default();
+    let samples = victim.subscribe::<u32>("**", &config).expect("a pattern");
+    limited.replay.run();
+    // As many as a subscription knows, which end, and as many that do not.
+    let opens =
+        |from: u32| (from..from + 1024).map(|n| open(n, &format!("a/{n}"), Some(LogId::from(n))));
+    limited.sends("victim", [hello()].into_iter().chain(opens(1)));
+    assert_eq!(victim.subscriptions()[0].publishers, 64);
+    let closes = (1..=1024).map(|topic| Frame::Close {
+        topic,
+        subscription: 1,
+    });
+    limited.sends("victim", closes);
+    limited.sends("victim", opens(2000));
+    assert_eq!(victim.subscriptions()[0].publishers, 64);
+    limited.sends("victim", [data(2000, 1), data(2063, 1), data(2064, 1)]);
+    let came = std::iter::from_fn(|| samples.port().test());
+    assert_eq!(came.count(), 2);
+}
+
+#[test]
+fn sem_g562_who_comes_back_with_fewer_rights_goes_on_with_no_flow_beyond_them() {
+    let mut limited = Limited::new(6, MeshRights::all());
+    let victim = limited.node("victim");
+    let config = SubscribeConfig::default();
+    let samples = victim.subscribe::<u32>("**", &config).expect("a pattern");
+    let subscribe = Frame::Subscribe {
+        subscription: 1,
+        pattern: "b".to_owned(),
+        type_name: "u32".to_owned(),
+        from: LogPlace::New,
+    };
+    let topic = victim
+        .topic::<u32>("b", Qos::acknowledged(4))
+        .expect("a topic");
+    limited.replay.run();
+    let opens = [
+        open(1, "c", None),
+        open(2, "a/x", None),
+        open(3, "d", Some(9)),
+    ];
+    limited.sends("victim", [hello(), subscribe].into_iter().chain(opens));
+    let first = |n| [1, 2, 3].map(|topic| data(topic, n));
+    limited.sends("victim", first(1));
+    let count = || std::iter::from_fn(|| samples.port().test()).count();
+    assert_eq!((count(), topic.subscribers().len()), (3, 2));
+    limited.carrier = limited.network.carrier_with("hostile", few_rights());
+    limited.replay.run_for(Duration::from_secs(1));
+    limited.sends("victim", [hello()].into_iter().chain(first(2)));
+    assert_eq!(count(), 1, "of a/x, which it still may publish");
+    let there = topic.subscribers();
+    assert!(
+        there.iter().all(|it| it.node == *victim.name()),
+        "{there:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a node tells of its peers, its topics and its subscriptions.
 
-use crate::{Class, Key, LogInfo, PeerName};
+use crate::{Class, Key, LogInfo, MeshRights, PeerName};
 
 /// A peer as this node knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +9,10 @@ pub struct PeerInfo {
     pub name: PeerName,
     /// Whether it can be reached.
     pub up: bool,
+    /// What it may, by its link or the last one.
+    pub rights: MeshRights,
+    /// How often it has tried what it may not do.
+    pub refused: u64,
     /// The patterns that it subscribes to.
     pub subscriptions: Vec<Key>,
     /// The keys under which it answers calls.

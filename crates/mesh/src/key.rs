@@ -133,6 +133,41 @@ impl Key {
         reached[parts.len()]
     }
 
+    /// Whether this pattern matches all keys that `other` matches, part by part: a `**` of `other`
+    /// needs a `**` here. `true` is always right; `*/**` covers `**/a` and this says that it does
+    /// not.
+    ///
+    /// Takes time in proportion to the product of the numbers of parts, at most.
+    ///
+    /// ```
+    /// use motet_mesh::Key;
+    ///
+    /// let filter = Key::new("robot1/**")?;
+    /// assert!(filter.covers(&Key::new("robot1/*/left")?));
+    /// assert!(!filter.covers(&Key::new("**")?));
+    /// # Ok::<(), motet_mesh::KeyError>(())
+    /// ```
+    #[must_use]
+    pub fn covers(&self, other: &Key) -> bool {
+        let parts: Vec<&str> = other.0.split('/').collect();
+        // reached[i]: the pattern so far covers the first i parts.
+        let mut reached = vec![false; parts.len() + 1];
+        reached[0] = true;
+        for pattern in self.0.split('/') {
+            if pattern == "**" {
+                let first = reached.iter().position(|is| *is).unwrap_or(reached.len());
+                reached[first..].fill(true);
+                continue;
+            }
+            for i in (0..parts.len()).rev() {
+                let is_covered = parts[i] != "**" && (pattern == "*" || pattern == parts[i]);
+                reached[i + 1] = reached[i] && is_covered;
+            }
+            reached[0] = false;
+        }
+        reached[parts.len()]
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -212,10 +247,53 @@ mod tests {
         }
 
         #[test]
+        fn prop_sem_g566_what_is_covered_is_matched_and_a_key_without_wildcards_is_both(
+            filter in prop::collection::vec(prop::sample::select(vec!["a", "b", "*", "**"]), 1..5),
+            pattern in prop::collection::vec(prop::sample::select(vec!["a", "b", "*", "**"]), 1..5),
+            keys in prop::collection::vec(
+                prop::collection::vec(prop::sample::select(vec!["a", "b", "c"]), 1..6), 1..60),
+        ) {
+            let filter = Key::new(&filter.join("/")).unwrap();
+            let pattern = Key::new(&pattern.join("/")).unwrap();
+            let covers = filter.covers(&pattern);
+            prop_assert!(pattern.covers(&pattern) && Key::new("**").unwrap().covers(&pattern));
+            for key in keys.iter().map(|parts| Key::plain(&parts.join("/")).unwrap()) {
+                prop_assert!(!covers || !pattern.matches(&key) || filter.matches(&key));
+                prop_assert_eq!(filter.covers(&key), filter.matches(&key));
+            }
+        }
+
+        #[test]
         fn prop_any_text_is_a_key_or_an_error(text in ".{0,40}") {
             if let Ok(key) = Key::new(&text) {
                 prop_assert_eq!(key.as_str(), &text);
             }
+        }
+    }
+
+    #[test]
+    fn sem_g566_a_filter_covers_a_pattern_only_as_a_whole() {
+        let covers = |filter: &str, pattern: &str| {
+            Key::new(filter)
+                .unwrap()
+                .covers(&Key::new(pattern).unwrap())
+        };
+        for (filter, pattern) in [
+            ("a/*", "a/b"),
+            ("a/*", "a/*"),
+            ("a/**", "a/*/c/**"),
+            ("**", "**"),
+            ("**/b", "**/a/b"),
+            ("a/**/c", "a/**/b/c"),
+        ] {
+            assert!(covers(filter, pattern), "{filter} covers {pattern}");
+            assert_eq!(covers(pattern, filter), filter == pattern);
+        }
+        for (filter, pattern) in [("a/*", "a/**"), ("*/b", "a/*"), ("a", "*"), ("a/**", "**")] {
+            assert!(
+                !covers(filter, pattern),
+                "{filter} does not cover {pattern}"
+            );
         }
     }
 

@@ -22,6 +22,7 @@
 //! | one answer to one question | [`Node::call`], [`Node::serve`] |
 //! | items of ports of several nodes, all or none | [`Node::export`], [`RemotePort`], [`take_all`] |
 //! | values that survive the members that hold them, rooms, presence | [`Overlay`] |
+//! | members that may do some things only | [`MeshRights`] |
 //! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
 //!
@@ -55,6 +56,7 @@ mod peers;
 mod publishing;
 mod qos;
 mod remote_port;
+mod rights;
 mod sample;
 mod simulated;
 mod start_from;
@@ -69,7 +71,7 @@ pub use calling::Server;
 pub use calls::Request;
 pub use carrier::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, PeerName};
 pub use core::MAX_ENTRIES;
-pub use error::{CallError, MeshError, PublishError, PublishRefusal};
+pub use error::{CallError, MeshError, NotAllowed, PublishError, PublishRefusal};
 pub use export::PortExport;
 pub use frame::MAX_FRAME;
 pub use info::{PeerInfo, SubscriberInfo, SubscriptionInfo, TopicInfo};
@@ -84,6 +86,7 @@ pub use peers::PeerChange;
 pub use publishing::{Lost, Published};
 pub use qos::{Class, Gap, Qos};
 pub use remote_port::{RemoteParts, RemotePort, take_all, take_first};
+pub use rights::{Deed, MeshRights};
 pub use sample::Sample;
 pub use simulated::{LinkConfig, SimulatedNetwork};
 pub use start_from::StartFrom;

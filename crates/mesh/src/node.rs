@@ -3,7 +3,7 @@
 use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
-use crate::export::PortExport;
+use crate::export::{PortExport, served};
 use crate::flow::{BeforeLeaving, Hub};
 use crate::listening::listen;
 use crate::log::{LogWriter, SampleLog, new_id};
@@ -12,8 +12,8 @@ use crate::remote_port::RemotePort;
 use crate::subscribe_config::SubscribeConfig;
 use crate::subscription::Subscription;
 use crate::topic::Topic;
-use crate::{CallError, Carrier, Class, Key, LogConfig, LogError, MeshError, PeerInfo, PeerName};
-use crate::{Qos, SubscriptionInfo, TopicInfo};
+use crate::{CallError, Carrier, Class, Deed, Key, LogConfig, LogError, MeshError, PeerInfo};
+use crate::{MeshRights, PeerName, Qos, SubscriptionInfo, TopicInfo};
 use motet_dispatch::Enqueue;
 use motet_ports::{Port, Subscription as Changes};
 use serde::Serialize;
@@ -91,6 +91,13 @@ impl Node {
         self.inner.core.name()
     }
 
+    /// What this node may do in the mesh. What goes beyond it is an error here, and its peers would
+    /// refuse it.
+    #[must_use]
+    pub fn rights(&self) -> &MeshRights {
+        self.inner.core.rights()
+    }
+
     /// The queue that the node's tasks run on.
     #[must_use]
     pub fn queue(&self) -> &Arc<dyn Enqueue> {
@@ -101,8 +108,9 @@ impl Node {
     /// its own samples.
     ///
     /// # Errors
-    /// [`MeshError`]: `key` is no key without wildcards, a subscription here wants another type,
-    /// there are too many topics, `qos` is durable, or the node has left.
+    /// [`MeshError`]: `key` is no key without wildcards, the node may not publish under it, a
+    /// subscription here wants another type, there are too many topics, `qos` is durable, or the
+    /// node has left.
     pub fn topic<T: Serialize + Send + Sync + 'static>(
         &self,
         key: &str,
@@ -111,7 +119,9 @@ impl Node {
         if qos.class == Class::Durable {
             return Err(LogError::NoDirectory.into());
         }
-        self.add_topic(Key::plain(key)?, qos, None)
+        let key = Key::plain(key)?;
+        self.inner.core.may(Deed::Publish, &key)?;
+        self.add_topic(key, qos, None)
     }
 
     /// A [durable](Class::Durable) topic of this node, whose samples lie in a directory. A
@@ -155,6 +165,8 @@ impl Node {
         if qos.class != Class::Durable {
             return Err(LogError::NotDurable.into());
         }
+        // Before a log is made for it.
+        self.inner.core.may(Deed::Publish, &key)?;
         let clock = self.inner.core.queue().clock();
         let topic = (key.as_str(), type_name::<T>());
         let opened = SampleLog::open(log, topic, || new_id(&clock, &log.directory))?;
@@ -180,14 +192,15 @@ impl Node {
     /// Samples of all topics, here and on peers, whose keys match `pattern`.
     ///
     /// # Errors
-    /// [`MeshError`]: `pattern` is no key, a topic here has another type, there are too many
-    /// subscriptions, or the node has left.
+    /// [`MeshError`]: `pattern` is no key, the node may not subscribe to it, a topic here has
+    /// another type, there are too many subscriptions, or the node has left.
     pub fn subscribe<T: DeserializeOwned + Send + Sync + 'static>(
         &self,
         pattern: &str,
         config: &SubscribeConfig,
     ) -> Result<Subscription<T>, MeshError> {
         let (core, pattern) = (&self.inner.core, Key::new(pattern)?);
+        core.may(Deed::Subscribe, &pattern)?;
         let hub: Arc<dyn Hub> = Arc::clone(core) as _;
         core.add_subscription(|id| {
             let subscription = Subscription::new(&hub, id, pattern, config);
@@ -199,7 +212,8 @@ impl Node {
     /// Answers calls under `key`, which may have wildcards: each request is posted to `port`.
     ///
     /// # Errors
-    /// [`MeshError`]: `key` is no key, there are too many servers, or the node has left.
+    /// [`MeshError`]: `key` is no key, the node may not answer calls under it, there are too many
+    /// servers, or the node has left.
     pub fn serve<Q, A>(&self, key: &str, port: &Port<Request<Q, A>>) -> Result<Server, MeshError>
     where
         Q: DeserializeOwned + Send + 'static,
@@ -214,8 +228,8 @@ impl Node {
     /// Dropping the future takes the call back: its server sees that it is no longer wanted.
     ///
     /// # Errors
-    /// [`CallError`]: nobody serves the key, the server is lost or does not answer, a value cannot
-    /// be written or read, or the node has left.
+    /// [`CallError`]: nobody serves the key, the node may not call it, the server is lost or does
+    /// not answer, a value cannot be written or read, or the node has left.
     pub async fn call<Q: Serialize, A: DeserializeOwned>(
         &self,
         key: &str,
@@ -230,8 +244,8 @@ impl Node {
     /// turn.
     ///
     /// # Errors
-    /// [`MeshError`]: `key` is no key without wildcards, there are too many servers, or the node
-    /// has left.
+    /// [`MeshError`]: `key` is no key without wildcards, the node may not answer calls under
+    /// `KEY/.port` or below it, there are too many servers, or the node has left.
     pub fn export<T: Serialize + Send + 'static>(
         &self,
         key: &str,
@@ -243,9 +257,11 @@ impl Node {
     /// The port that some node exports under `key`.
     ///
     /// # Errors
-    /// [`MeshError`]: `key` is no key without wildcards.
+    /// [`MeshError`]: `key` is no key without wildcards, or the node may not call `KEY/.port`.
     pub fn remote_port<T: DeserializeOwned>(&self, key: &str) -> Result<RemotePort<T>, MeshError> {
-        Ok(RemotePort::new(&self.inner.core, Key::plain(key)?))
+        let (core, key) = (&self.inner.core, Key::plain(key)?);
+        core.may(Deed::Call, &Key::plain(&served(&key))?)?;
+        Ok(RemotePort::new(core, key))
     }
 
     pub(crate) fn before_leaving(&self, who: Weak<dyn BeforeLeaving>) {
@@ -259,6 +275,8 @@ impl Node {
         let info = |(name, peer): (&PeerName, &KnownPeer)| PeerInfo {
             name: name.clone(),
             up: peer.greeted,
+            rights: peer.rights.clone(),
+            refused: peer.refused,
             subscriptions: peer
                 .wants
                 .values()

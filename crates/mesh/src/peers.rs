@@ -1,7 +1,7 @@
 //! What a node knows of its peers, and tells of them.
 
-use crate::start_from::{LogId, LogPlace};
-use crate::{Key, PeerName};
+use crate::start_from::{LogOfKey, LogPlace};
+use crate::{Key, MeshRights, NotAllowed, PeerName};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to the links of a node.
@@ -17,8 +17,11 @@ pub enum PeerChange {
     /// What the peer says cannot be understood, and why. Its links are not used.
     Refused(PeerName, String),
     /// A subscription here does not fit a topic of the peer, or of this node, or gets nothing more
-    /// of it: its key, and why.
+    /// of it; or the peer refuses what this node may not do: its key, and why.
     Mismatch(PeerName, String, String),
+    /// The peer has tried what it may not do. Nothing came of it, and the peer is told. Of each
+    /// link the first 64 are told; [`PeerInfo::refused`](crate::PeerInfo::refused) counts all.
+    NotAllowed(NotAllowed),
 }
 
 /// A node that a link leads to, or led to.
@@ -32,10 +35,16 @@ pub(crate) struct KnownPeer {
     pub(crate) incarnation: Option<u64>,
     /// Counts broken links: a timer that waits for the peer knows by it that the peer came back.
     pub(crate) breaks: u64,
+    /// What it may, by this link.
+    pub(crate) rights: MeshRights,
+    /// How often it has tried what it may not do.
+    pub(crate) refused: u64,
+    /// How much of that was by this link.
+    pub(crate) told: u32,
     /// What it subscribes to: pattern, type, and from where.
     pub(crate) wants: BTreeMap<u32, (Key, String, LogPlace)>,
     pub(crate) servers: BTreeMap<u32, Key>,
     /// Subscriptions of this node, and logs of topics of the peer, which do not go there as long as
     /// another topic has the log.
-    pub(crate) waiting: BTreeSet<(u32, LogId)>,
+    pub(crate) waiting: BTreeSet<(u32, LogOfKey)>,
 }

@@ -264,7 +264,8 @@ impl Part {
             .call(&self.ask, &ExportRequest::Ready { type_name })
             .await?
         {
-            ExportAnswer::Ready(own) => Ok(own),
+            // Else the owner would choose whom this node calls: it may do more than the owner may.
+            ExportAnswer::Ready(own) if is_below(&own, &self.ask) => Ok(own),
             ExportAnswer::Closed => Err(TakeError::Closed(self.key.clone())),
             told => Err(self.odd(&told)),
         }
@@ -304,6 +305,12 @@ impl Part {
         let why = format!("the owner of the port answered {told:?}");
         TakeError::Call(self.key.clone(), CallError::Unreadable(why))
     }
+}
+
+/// Whether a key is another one with more parts.
+fn is_below(key: &str, other: &str) -> bool {
+    let rest = key.strip_prefix(other);
+    rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
 async fn call(core: &Arc<Core>, to: &str, ask: &ExportRequest) -> Result<ExportAnswer, CallError> {

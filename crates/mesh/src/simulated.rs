@@ -1,6 +1,6 @@
 //! A network that is simulated: delays, cuts and partitions, in the time of a clock.
 
-use crate::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, PeerName};
+use crate::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, MeshRights, PeerName};
 use motet_dispatch::Clock;
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -65,7 +65,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     random: u64,
-    nodes: BTreeMap<PeerName, Port<CarrierEvent>>,
+    nodes: BTreeMap<PeerName, (Port<CarrierEvent>, MeshRights)>,
     /// Pairs, the smaller name first, without a link now.
     cut: BTreeSet<(PeerName, PeerName)>,
     /// Counts the links that a pair has had: frames of an earlier one are lost.
@@ -76,6 +76,7 @@ struct State {
 
 struct Simulated {
     name: PeerName,
+    rights: MeshRights,
     events: Port<CarrierEvent>,
     shared: Arc<Shared>,
 }
@@ -102,11 +103,18 @@ impl SimulatedNetwork {
     /// A node of this name comes, or comes back, with links to all others that are not cut off.
     #[must_use]
     pub fn carrier(&self, name: &str) -> Arc<dyn Carrier> {
+        self.carrier_with(name, MeshRights::all())
+    }
+
+    /// As [`SimulatedNetwork::carrier`], for a node that may do no more than `rights` say.
+    #[must_use]
+    pub fn carrier_with(&self, name: &str, rights: MeshRights) -> Arc<dyn Carrier> {
         self.kill(name);
         let (name, events) = (PeerName::new(name), Port::new());
         let others: Vec<PeerName> = {
             let mut state = self.shared.state.lock();
-            state.nodes.insert(name.clone(), events.clone());
+            let node = (events.clone(), rights.clone());
+            state.nodes.insert(name.clone(), node);
             let open =
                 |other: &&PeerName| **other != name && !state.cut.contains(&pair(&name, other));
             state.nodes.keys().filter(open).cloned().collect()
@@ -116,6 +124,7 @@ impl SimulatedNetwork {
             .for_each(|other| self.shared.link(&name, other));
         Arc::new(Simulated {
             name,
+            rights,
             events,
             shared: Arc::clone(&self.shared),
         })
@@ -168,9 +177,16 @@ impl Shared {
             *links
         };
         for (to, from) in [(one, other), (other, one)] {
-            let up = CarrierEvent::Up(from.clone(), link);
+            let rights = self.rights(from);
+            let up = CarrierEvent::Up(from.clone(), link, rights);
             self.tell(to, from, up, Duration::ZERO, None);
         }
+    }
+
+    fn rights(&self, of: &PeerName) -> MeshRights {
+        let state = self.state.lock();
+        let node = state.nodes.get(of);
+        node.map(|(_, rights)| rights.clone()).unwrap_or_default()
     }
 
     fn unlink(self: &Arc<Self>, one: &PeerName, other: &PeerName, why: &str) {
@@ -205,7 +221,7 @@ impl Shared {
     ) {
         let (due, events) = {
             let mut state = self.state.lock();
-            let Some(events) = state.nodes.get(to).cloned() else {
+            let Some((events, _)) = state.nodes.get(to).cloned() else {
                 return;
             };
             let jitter = u64::try_from(self.config.jitter.as_nanos()).unwrap_or(u64::MAX);
@@ -283,6 +299,10 @@ impl Simulated {
 impl Carrier for Simulated {
     fn name(&self) -> PeerName {
         self.name.clone()
+    }
+
+    fn rights(&self) -> MeshRights {
+        self.rights.clone()
     }
 
     fn send(

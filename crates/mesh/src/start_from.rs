@@ -1,10 +1,19 @@
 //! From where a subscription gets the samples of durable topics.
 
+use crate::Key;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Names a log, for as long as it exists: what a flow of it is known by.
+/// Names a log, for as long as it exists.
 pub(crate) type LogId = u128;
+
+/// The log of a topic, and the key of that: what a flow of it is known by. A log has one topic, so
+/// who says that he has it under another key has another one, and keeps nobody out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LogOfKey {
+    pub(crate) id: LogId,
+    pub(crate) key: Key,
+}
 
 /// Which samples of a durable topic a subscription gets first. Topics of the other classes have
 /// none but those that they [retain](crate::Qos::retaining).

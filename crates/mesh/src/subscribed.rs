@@ -22,9 +22,9 @@ use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::sample::SampleOrigin;
-use crate::start_from::{LogId, LogPlace};
+use crate::start_from::{LogId, LogOfKey, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
-use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
+use crate::{Class, Deed, Gap, Key, MAX_ENTRIES, MeshRights, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
@@ -106,6 +106,10 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         (mut first, log): (u64, Option<LogId>),
     ) -> Option<(FlowId, u64, Option<FlowSource>)> {
         let publisher = topic.peer().unwrap_or(&self.me).clone();
+        let log = log.map(|id| LogOfKey {
+            id,
+            key: key.clone(),
+        });
         let origin = Arc::new(SampleOrigin { key, publisher });
         let mut state = self.state.lock();
         let State {
@@ -116,10 +120,10 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         } = &mut *state;
         let (mut source, mut is_new_topic, mut before) = (topic, false, None);
         if let Some(log) = log {
-            if logs.has_other_here(&source, log) {
+            if logs.has_other_here(&source, &log) {
                 return None;
             }
-            (is_new_topic, before) = logs.enter(source, log);
+            (is_new_topic, before) = logs.enter(source, &log);
             source = FlowSource::Log(log);
             // It goes on where it was, whatever else it would begin with.
             let known = flows.of(&source);
@@ -238,7 +242,11 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
                 self.pattern
             ));
         }
-        if self.has_all_of(&source) || self.state.lock().has_all_logs(log) {
+        let of_key = log.map(|id| LogOfKey {
+            id,
+            key: key.clone(),
+        });
+        if self.has_all_of(&source) || self.state.lock().has_all_logs(of_key) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
         match self.open(source, link, (key, class), (first, log)) {
@@ -291,10 +299,14 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic == source);
     }
 
-    fn topic_of(&self, log: LogId) -> Option<(FlowSource, u64)> {
+    fn has_room_for(&self, log: &LogOfKey, peer: &PeerName, most: usize) -> bool {
+        self.state.lock().has_room_for(log, peer, most)
+    }
+
+    fn topic_of(&self, log: &LogOfKey) -> Option<(FlowSource, u64)> {
         let state = self.state.lock();
         let topic = state.logs.topic(log)?.clone();
-        let flow = state.flows.of(&FlowSource::Log(log));
+        let flow = state.flows.of(&FlowSource::Log(log.clone()));
         Some((topic, flow.map_or(0, |flow| flow.link)))
     }
 
@@ -319,6 +331,15 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         state.logs.leave(|topic, _| topic.is_of(peer));
     }
 
+    fn forget_beyond(&self, peer: &PeerName, rights: &MeshRights) {
+        let mut state = self.state.lock();
+        let may = |key: &Key| rights.may(Deed::Publish, key);
+        let stays = |flow: &Flow| !flow.source.is_of(peer) || may(&flow.origin.key);
+        state.flows.retain(stays);
+        let is_gone = |topic: &FlowSource, log: &LogOfKey| topic.is_of(peer) && !may(&log.key);
+        state.logs.leave(is_gone);
+    }
+
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool {
         let state = self.state.lock();
         let mut flows = state.flows.iter();
@@ -330,7 +351,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         let State { flows, logs, .. } = &mut *state;
         flows.retain(|flow| !flow.source.is_of(peer) || flow.link == link);
         logs.leave(|topic, log| {
-            let flow = flows.of(&FlowSource::Log(log));
+            let flow = flows.of(&FlowSource::Log(log.clone()));
             topic.is_of(peer) && flow.is_none_or(|flow| flow.link != link)
         });
     }

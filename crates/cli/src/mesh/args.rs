@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use motet::mesh::StartFrom;
+use motet::mesh::{Key, KeyError, StartFrom};
 
 use super::start_from::start_from;
 
@@ -17,7 +17,8 @@ use super::start_from::start_from;
     after_long_help = "Examples:\n  motet mesh sub 'tank/*/level'\n  echo 2.5 | motet mesh pub tank/3/level\n  motet \
                        mesh pub orders --class durable --log orders/ < orders.txt\n  motet mesh sub orders \
                        --from all\n  motet \
-                       mesh keys new robot.key\n  motet mesh sub '**' --key robot.key --listen 10.0.0.5:7450\n  motet \
+                       mesh keys new robot.key\n  motet mesh keys pass camera.pass --key robot.key --name camera --publish \
+                       'camera/**'\n  motet mesh sub '**' --key robot.key --listen 10.0.0.5:7450\n  motet \
                        mesh pub camera/left --key robot.key --peer 10.0.0.5:7450 --listen 10.0.0.6:0"
 )]
 pub struct MeshArgs {
@@ -40,27 +41,32 @@ pub enum MeshCommand {
     Peers(MeshPeersArgs),
     /// Say each second how much is published
     Top(MeshTopArgs),
-    /// Make the key of a mesh
+    /// Make the key of a mesh, and passes to it
     Keys(MeshKeysArgs),
 }
 
 /// How a node gets into the mesh.
 #[derive(Debug, Clone, Args)]
 pub struct MeshLinkArgs {
-    /// The name of this node [default: motet-PID]
+    /// The name of this node [default: motet-PID, with --pass that of the pass]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 
     /// The file with the key of the mesh
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "membership")]
     pub key: Option<PathBuf>,
+
+    /// The file of a pass, in place of the key: this node has the name in it, and may do what it
+    /// says (motet mesh keys pass)
+    #[arg(long, value_name = "FILE", group = "membership")]
+    pub pass: Option<PathBuf>,
 
     /// Where to listen; may be given again [default: a free port of 127.0.0.1]
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Vec<String>,
 
     /// A node to connect to; may be given again
-    #[arg(long, value_name = "HOST:PORT", requires = "key")]
+    #[arg(long, value_name = "HOST:PORT", requires = "membership")]
     pub peer: Vec<String>,
 
     /// The folder where nodes find each other [default: one of this user, without --peer and
@@ -74,7 +80,7 @@ pub struct MeshLinkArgs {
     pub console: Option<SocketAddr>,
 
     /// Look for nodes of the local network
-    #[arg(long, requires = "key")]
+    #[arg(long, requires = "membership")]
     pub multicast: bool,
 }
 
@@ -252,6 +258,8 @@ pub struct MeshKeysArgs {
 pub enum MeshKeysCommand {
     /// Make a new key, in a file that nobody else may read
     New(MeshKeysNewArgs),
+    /// Make a pass: who has it joins under one name, and may do some things only
+    Pass(MeshKeysPassArgs),
 }
 
 /// Options of `motet mesh keys new`.
@@ -264,4 +272,46 @@ pub struct MeshKeysNewArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `motet mesh keys pass`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_long_help = "A filter is a key; * stands for one part, ** for any. Without a filter for a side nothing is \
+                       allowed on it. Calls, and answers to calls, need both.\n\nExamples:\n  motet mesh keys pass \
+                       camera.pass --key robot.key --name camera --publish 'camera/**' --subscribe 'steer/*'\n  motet \
+                       mesh pub camera/left --pass camera.pass --peer 10.0.0.5:7450 --listen 10.0.0.6:0"
+)]
+pub struct MeshKeysPassArgs {
+    /// The file, which is not there yet
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// The file with the key of the mesh
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+
+    /// The name of the node
+    #[arg(long, value_name = "NAME")]
+    pub name: String,
+
+    /// What it may publish under; may be given again
+    #[arg(long, value_name = "FILTER", value_parser = filter, required_unless_present = "subscribe")]
+    pub publish: Vec<Key>,
+
+    /// What it may subscribe to; may be given again
+    #[arg(long, value_name = "FILTER", value_parser = filter)]
+    pub subscribe: Vec<Key>,
+
+    /// How long it lasts
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u64).range(1..=36_525))]
+    pub days: u64,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn filter(text: &str) -> Result<Key, KeyError> {
+    Key::new(text)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
 use motet_http::{Config, Server};
-use motet_mesh_zenoh::{MeshJoinError, RUN_FOLDER, RunKey, Zenoh, ZenohConfig};
+use motet_mesh_zenoh::{MeshJoinError, MeshPass, RUN_FOLDER, RunKey, Zenoh, ZenohConfig};
 use motet_ports::Port;
 
 use super::args::MeshLinkArgs;
@@ -34,21 +34,28 @@ impl Member {
             Some(file) => Some(RunKey::read(file).map_err(|error| refused(error.into()))?),
             None => None,
         };
+        let pass = match &args.pass {
+            Some(file) => Some(MeshPass::read(file).map_err(|error| refused(error.into()))?),
+            None => None,
+        };
+        let own_name = || match &pass {
+            Some(pass) => pass.name().to_owned(),
+            None => format!("motet-{}", std::process::id()),
+        };
+        let name = args.name.clone().unwrap_or_else(own_name);
+        let is_alone = key.is_none() && pass.is_none();
         let is_found = args.multicast || !args.peer.is_empty();
         let config = ZenohConfig {
             key,
+            pass,
             listen: args.listen.clone(),
             known: args.peer.clone(),
             rendezvous: args
                 .rendezvous
                 .clone()
-                .or_else(|| (!is_found && args.key.is_none()).then(own_folder).flatten()),
+                .or_else(|| (!is_found && is_alone).then(own_folder).flatten()),
             multicast: args.multicast,
-            ..ZenohConfig::named(
-                args.name
-                    .clone()
-                    .unwrap_or_else(|| format!("motet-{}", std::process::id())),
-            )
+            ..ZenohConfig::named(name)
         };
         let stop = Port::new();
         let stopped = stop.clone();
@@ -118,6 +125,9 @@ pub(super) fn words(change: &PeerChange) -> (&'static str, String, String) {
         PeerChange::Down(peer, why) => ("down", peer.to_string(), why.clone()),
         PeerChange::Restarted(peer) => ("restarted", peer.to_string(), String::new()),
         PeerChange::Refused(peer, why) => ("refused", peer.to_string(), why.clone()),
+        PeerChange::NotAllowed(refused) => {
+            ("refused", refused.node.to_string(), refused.to_string())
+        }
         PeerChange::Mismatch(peer, key, why) => {
             ("mismatch", peer.to_string(), format!("{key}: {why}"))
         }

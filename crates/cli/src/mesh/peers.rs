@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use motet::mesh::Key;
 use motet_ports::{select, wait_blocking};
 use serde_json::json;
 
@@ -60,11 +61,19 @@ pub(super) fn list(args: &MeshPeersArgs) -> Result<(), CliError> {
                 peer.servers.iter().map(ToString::to_string).collect(),
             );
             if args.json {
-                let line = json!({"peer": peer.name.as_str(), "subscriptions": patterns, "servers": servers});
+                let mut line = json!({"peer": peer.name.as_str(), "subscriptions": patterns, "servers": servers});
+                if let Some((publish, subscribe)) = peer.rights.filters() {
+                    let keys = |of: &[Key]| of.iter().map(Key::to_string).collect::<Vec<_>>();
+                    let rights = json!({"publish": keys(publish), "subscribe": keys(subscribe)});
+                    (line["rights"], line["refused"]) = (rights, peer.refused.into());
+                }
                 writeln!(to, "{line}")?;
                 continue;
             }
             write!(to, "{}", peer.name)?;
+            if !peer.rights.is_all() {
+                write!(to, "  {}", peer.rights)?;
+            }
             for (what, keys) in [("subscribes to", patterns), ("serves", servers)] {
                 if !keys.is_empty() {
                     write!(to, "  {what} {}", keys.join(", "))?;

@@ -1,87 +1,147 @@
-//! How a link begins: each end shows that it knows what the other one has drawn for it.
+//! How a link begins: each end shows who it is, and that it knows what the other one has drawn for
+//! it.
 //!
-//! A handshake names the session of its sender, and the one that it answers, or [`NOBODY`]. Nothing
-//! is done with one that answers a session which its receiver does not have now. Any other one may
-//! still be old: somebody repeats it, or the engine was slow. So an end that is up answers with a
-//! session that it draws for the next link, and goes on. Only a peer that has really begun another
-//! link takes that answer, and what it sends then shows that it knows the new session. A peer that
-//! is up does not take it: it answers a session that the peer does not have.
+//! | a handshake has | bytes |
+//! |---|---|
+//! | the session of its sender | 32 |
+//! | the session that it answers, or [`NOBODY`] | 32 |
+//! | a signature of the sender over all else here, and both names | 64 |
+//! | its credential: the grant that the authority has signed | 8,256 at most |
+//!
+//! A session is a public key, by which both ends agree on the keys of the link. The secret of it is
+//! used once, and then it is gone.
+//!
+//! Nothing is done with a handshake that answers a session which its receiver does not have now.
+//! Any other one may still be old: somebody repeats it, or the engine was slow. So an end that is
+//! up answers with a session that it draws for the next link, and goes on. Only a peer that has
+//! really begun another link takes that answer, and what it sends then shows that it knows the new
+//! session. A peer that is up does not take it: it answers a session that the peer does not have.
 
-use super::{Effect, HANDSHAKE, Link, Out};
-use crate::seal::{Seals, Session, is_right, tag};
+use super::{Effect, Ends, HANDSHAKE, Link, Out};
+use crate::grant::Grant;
+use crate::identity::{MAX_CREDENTIAL, MemberIdentity, SIGNATURE, Signature};
+use crate::seal::{OwnSession, Seals, Session};
 use motet_mesh::{FramePriority, PeerName};
 use std::time::Instant;
 
 /// In place of a session: the sender answers nobody.
-const NOBODY: Session = [0; 16];
+pub(super) const NOBODY: Session = [0; 32];
+
+/// What a signature of a handshake begins with: no grant and nothing that TLS signs does.
+const SIGNED: &[u8] = b"motet mesh handshake 3";
 
 /// The link that follows the present one if the peer has begun another.
 pub(super) struct NextLink {
-    mine: Session,
+    mine: OwnSession,
     /// Of the last handshake that came for it.
-    theirs: (Session, Seals),
+    theirs: PeerSession,
+}
+
+/// What the peer has drawn for a link, who it is, and the keys once both ends agree.
+pub(super) struct PeerSession {
+    session: Session,
+    pub(super) grant: Grant,
+    pub(super) seals: Option<Seals>,
+}
+
+/// A handshake as it came.
+struct Handshake<'a> {
+    from: Session,
+    to: Session,
+    signature: Signature,
+    credential: &'a [u8],
+}
+
+impl PeerSession {
+    /// Whether it is the same session, of the same member: nobody else speaks for it.
+    fn is(&self, other: &PeerSession) -> bool {
+        self.session == other.session && self.grant.member == other.grant.member
+    }
+
+    /// The keys of the link with a session of this end, which agrees with it if it has not yet.
+    fn seals(&mut self, mine: &mut OwnSession) -> Option<&Seals> {
+        if self.seals.is_none() {
+            self.seals = mine.agree(&self.session);
+        }
+        self.seals.as_ref()
+    }
 }
 
 impl Link {
-    pub(super) fn on_handshake(&mut self, handshake: &[u8], now: Instant, out: Out<'_>) {
-        let (Some(from), Some(to)) = (session_at(handshake, 0), session_at(handshake, 16)) else {
+    pub(super) fn on_handshake(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
+        let Some(handshake) = Handshake::read(message) else {
             return;
         };
-        let parts = handshake_parts(&self.ends.peer, &self.ends.me, &from, &to);
-        if !is_right(&self.ends.secret, &parts, &handshake[32..]) {
+        let to = handshake.to;
+        let answers_next = |link: &Link| {
+            let next = link.next.as_ref();
+            next.is_some_and(|next| *next.mine.session() == to)
+        };
+        if to != *self.mine.session() && to != NOBODY && !answers_next(self) {
             return;
         }
-        let knows_me = to == self.mine;
-        let knows_next = self.next.as_ref().is_some_and(|next| next.mine == to);
-        if !knows_me && !knows_next && to != NOBODY {
+        let Some(theirs) = handshake.sender(&self.ends) else {
             return;
-        }
-        let theirs = self.theirs.as_ref();
-        let is_known = theirs.is_some_and(|(known, _)| *known == from);
+        };
+        let is_known = self.theirs.as_ref().is_some_and(|known| known.is(&theirs));
         if self.up && !is_known {
-            self.prepare_next(from);
-            match knows_next {
+            self.prepare_next(theirs);
+            match answers_next(self) {
                 true => self.go_over(now, out),
                 false => self.ask(out),
             }
             return;
         }
         if !is_known {
-            self.theirs = Some((from, self.seals(&self.mine, &from)));
+            if self.mine.is_used() {
+                self.mine = OwnSession::draw();
+            }
+            self.theirs = Some(theirs);
         }
+        let knows_me = to == *self.mine.session();
         let comes_up = knows_me && !self.up;
         if comes_up {
+            if !self.agrees() {
+                // Its session is no key.
+                self.theirs = None;
+                return;
+            }
             self.come_up(now, out);
         }
         if comes_up || !knows_me {
-            self.shake_hands(&self.mine, &from, out);
+            self.shake_hands(self.mine.session(), &handshake.from, out);
         }
     }
 
     /// Says that this end is there, to a peer that it knows nothing of.
     pub(super) fn greet(&self, out: Out<'_>) {
-        self.shake_hands(&self.mine, &NOBODY, out);
+        self.shake_hands(self.mine.session(), &NOBODY, out);
     }
 
     /// The peer may have begun a new link with this session.
-    fn prepare_next(&mut self, from: Session) {
+    fn prepare_next(&mut self, theirs: PeerSession) {
         let mine = match self.next.take() {
-            Some(NextLink { mine, theirs }) if theirs.0 == from => {
-                self.next = Some(NextLink { mine, theirs });
+            Some(next) if next.theirs.is(&theirs) => {
+                self.next = Some(next);
                 return;
             }
-            Some(NextLink { mine, .. }) => mine,
-            None => (self.ends.session)(),
+            Some(NextLink { mine, .. }) if !mine.is_used() => mine,
+            _ => OwnSession::draw(),
         };
-        let theirs = (from, self.seals(&mine, &from));
         self.next = Some(NextLink { mine, theirs });
     }
 
     /// Asks the peer whether it has begun the next link.
     fn ask(&self, out: Out<'_>) {
         if let Some(next) = &self.next {
-            self.shake_hands(&next.mine, &next.theirs.0, out);
+            self.shake_hands(next.mine.session(), &next.theirs.session, out);
         }
+    }
+
+    /// Whether both ends of the present link have its keys.
+    fn agrees(&mut self) -> bool {
+        let (mine, theirs) = (&mut self.mine, self.theirs.as_mut());
+        theirs.is_some_and(|theirs| theirs.seals(mine).is_some())
     }
 
     /// Opens what the peer has sealed for this link, or for the next one: only who knows the
@@ -93,57 +153,102 @@ impl Link {
         now: Instant,
         out: Out<'_>,
     ) -> Option<Vec<u8>> {
-        let by = |seals: &Seals| seals.open(priority, number, sealed.to_vec());
-        let opened = self.theirs.as_ref().and_then(|(_, seals)| by(seals));
+        let by = |theirs: &mut PeerSession, mine: &mut OwnSession| {
+            let seals = theirs.seals(mine)?;
+            seals.open(priority, number, sealed.to_vec())
+        };
+        let (mine, theirs) = (&mut self.mine, self.theirs.as_mut());
+        let opened = theirs.and_then(|theirs| by(theirs, mine));
         if opened.is_some() {
             if !self.up {
                 self.come_up(now, out);
             }
             return opened;
         }
-        let opened = self.next.as_ref().and_then(|next| by(&next.theirs.1))?;
+        let next = self.next.as_mut()?;
+        let opened = by(&mut next.theirs, &mut next.mine)?;
         self.go_over(now, out);
         Some(opened)
     }
 
     /// The peer has begun the next link: the present one is broken, and that one is up.
     fn go_over(&mut self, now: Instant, out: Out<'_>) {
-        let Some(NextLink { mine, theirs }) = self.next.take() else {
+        let Some(mut next) = self.next.take() else {
             return;
         };
-        let from = theirs.0;
+        if next.theirs.seals(&mut next.mine).is_none() {
+            // Its session is no key.
+            return;
+        }
         self.reset("the peer began a new link", out);
-        (self.mine, self.theirs) = (mine, Some(theirs));
+        let to = next.theirs.session;
+        (self.mine, self.theirs) = (next.mine, Some(next.theirs));
         self.come_up(now, out);
-        self.shake_hands(&mine, &from, out);
-    }
-
-    fn seals(&self, mine: &Session, theirs: &Session) -> Seals {
-        Seals::new(&self.ends.secret, mine, theirs)
+        self.shake_hands(self.mine.session(), &to, out);
     }
 
     fn shake_hands(&self, mine: &Session, to: &Session, out: Out<'_>) {
-        let parts = handshake_parts(&self.ends.me, &self.ends.peer, mine, to);
-        let tag = tag(&self.ends.secret, &parts);
-        let message = [&[HANDSHAKE][..], mine, to, &tag].concat();
+        let Ends {
+            me, peer, identity, ..
+        } = &self.ends;
+        let message = handshake(identity, (me, peer), mine, to);
         out(Effect::Send(FramePriority::Urgent, message));
     }
 }
 
-fn session_at(handshake: &[u8], at: usize) -> Option<Session> {
-    handshake.get(at..at + 16)?.try_into().ok()
+impl<'a> Handshake<'a> {
+    /// Behind the byte that says that it is one.
+    fn read(message: &'a [u8]) -> Option<Self> {
+        let (from, rest) = message.split_first_chunk::<32>()?;
+        let (to, rest) = rest.split_first_chunk::<32>()?;
+        let (signature, credential) = rest.split_first_chunk::<SIGNATURE>()?;
+        (credential.len() <= MAX_CREDENTIAL).then_some(Handshake {
+            from: *from,
+            to: *to,
+            signature: *signature,
+            credential,
+        })
+    }
+
+    /// The session of the peer, if it is the peer's, and the peer may be there.
+    fn sender(&self, ends: &Ends) -> Option<PeerSession> {
+        let names = (&ends.peer, &ends.me);
+        let signed = signed(names, &self.from, &self.to, self.credential);
+        let by = (&signed[..], &self.signature);
+        let now = (ends.wall)();
+        let grant = ends.identity.check(&ends.peer, self.credential, by, now)?;
+        Some(PeerSession {
+            session: self.from,
+            grant,
+            seals: None,
+        })
+    }
 }
 
-fn handshake_parts<'a>(
-    from: &'a PeerName,
-    to: &'a PeerName,
-    sender: &'a Session,
-    receiver: &'a Session,
-) -> [&'a [u8]; 4] {
-    [
-        from.as_str().as_bytes(),
-        to.as_str().as_bytes(),
-        sender,
-        receiver,
-    ]
+/// The message by which a node shows a peer who it is.
+pub(super) fn handshake(
+    identity: &MemberIdentity,
+    (me, peer): (&PeerName, &PeerName),
+    mine: &Session,
+    to: &Session,
+) -> Vec<u8> {
+    let credential = identity.credential();
+    let signature = identity.sign(&signed((me, peer), mine, to, credential));
+    [&[HANDSHAKE][..], mine, to, &signature, credential].concat()
+}
+
+/// What is signed: each part with its length, so that no two handshakes give the same bytes.
+fn signed(
+    (from, to): (&PeerName, &PeerName),
+    sender: &Session,
+    receiver: &Session,
+    credential: &[u8],
+) -> Vec<u8> {
+    let (from, to) = (from.as_str().as_bytes(), to.as_str().as_bytes());
+    let mut bytes = SIGNED.to_vec();
+    for part in [from, to, sender, receiver, credential] {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+    }
+    bytes
 }

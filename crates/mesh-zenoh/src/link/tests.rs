@@ -1,11 +1,34 @@
 //! Two ends of a link, and what lies between them.
 
+mod members;
+
 use super::waiting::{PART, PAUSE};
 use super::*;
+use crate::grant::Grant;
+use crate::identity::member_of;
+use crate::key::RunKey;
+use motet_mesh::MeshRights;
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::collections::VecDeque;
 
-const SECRET: [u8; 32] = [7; 32];
+motet_sync::thread_local! {
+    /// What the clock of the wall says in a test.
+    static WALL: Cell<u64> = const { Cell::new(1_000) };
+}
+
+/// What the key of a mesh makes; who has it is `key`.
+fn member(key: u8, name: &str, until: Option<u64>, rights: MeshRights) -> Arc<MemberIdentity> {
+    let seed = crate::key::random().unwrap();
+    let grant = Grant {
+        name: name.to_owned(),
+        until,
+        rights,
+        member: member_of(&seed),
+    };
+    let (text, signature, authority) = MemberIdentity::sign_grant(&RunKey::of_byte(key), &grant);
+    Arc::new(MemberIdentity::new(&seed, (&text, &signature), authority).unwrap())
+}
 
 /// One end, with what it has sent and told.
 struct End {
@@ -17,18 +40,19 @@ struct End {
     handshakes: Vec<Vec<u8>>,
 }
 
-fn session() -> Session {
-    crate::key::random().unwrap()
-}
-
 impl End {
-    fn new(me: &str, peer: &str, secret: [u8; 32], now: Instant) -> End {
+    fn new(me: &str, peer: &str, now: Instant) -> End {
+        End::of(me, peer, member(7, me, None, MeshRights::all()), now)
+    }
+
+    /// An end that says that it is `me`, and shows who it is by this.
+    fn of(me: &str, peer: &str, identity: Arc<MemberIdentity>, now: Instant) -> End {
         let ends = Ends {
             me: PeerName::new(me),
             peer: PeerName::new(peer),
-            secret,
+            identity,
             silence: Duration::from_secs(3),
-            session,
+            wall: || WALL.with(Cell::get),
         };
         let mut effects = Vec::new();
         let link = Link::new(ends, now, &mut |effect| effects.push(effect));
@@ -83,6 +107,15 @@ impl End {
         self.told.iter().flat_map(frames).collect()
     }
 
+    /// What the peer may, by the last link to come up.
+    fn rights(&self) -> Option<&MeshRights> {
+        let mut last_first = self.told.iter().rev();
+        last_first.find_map(|event| match event {
+            CarrierEvent::Up(_, _, rights) => Some(rights),
+            _ => None,
+        })
+    }
+
     fn downs(&self) -> usize {
         let is_down = |event: &&CarrierEvent| matches!(event, CarrierEvent::Down(..));
         self.told.iter().filter(is_down).count()
@@ -125,10 +158,7 @@ fn bring(one: &mut End, other: &mut End, now: Instant) {
 }
 
 fn pair(now: Instant) -> (End, End) {
-    let mut ends = (
-        End::new("a", "b", SECRET, now),
-        End::new("b", "a", SECRET, now),
-    );
+    let mut ends = (End::new("a", "b", now), End::new("b", "a", now));
     bring(&mut ends.0, &mut ends.1, now);
     assert!(ends.0.link.is_up() && ends.1.link.is_up());
     ends
@@ -219,10 +249,8 @@ fn sem_g238_an_end_that_hears_nothing_for_so_long_says_so_and_one_that_pulses_do
 #[test]
 fn sem_g239_who_has_another_key_is_not_heard() {
     let now = Instant::now();
-    let (mut a, mut b) = (
-        End::new("a", "b", SECRET, now),
-        End::new("b", "a", [8; 32], now),
-    );
+    let other = member(8, "b", None, MeshRights::all());
+    let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", other, now));
     bring(&mut a, &mut b, now);
     assert!(!a.link.is_up() && !b.link.is_up());
     assert!(a.told.is_empty() && b.told.is_empty());
@@ -273,7 +301,7 @@ fn sem_g239_messages_of_strangers_change_nothing() {
     let (mut a, mut b) = pair(now);
     let mut random = motet_testkit::Random::new(1);
     for _ in 0..100_000 {
-        let length = [HEAD + 17, 1 + 16 + 16 + 32, random.below(200)][random.below(3)];
+        let length = [HEAD + 17, 1 + 32 + 32 + 64 + 90, random.below(400)][random.below(3)];
         let mut message: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
         if let Some(kind) = message.first_mut() {
             *kind = [HANDSHAKE, SEALED, 7][random.below(3)];
@@ -349,8 +377,8 @@ fn sem_g238_what_somebody_repeats_is_no_sign_of_life() {
 #[test]
 fn sem_g237_ends_that_are_up_with_other_sessions_of_each_other_find_each_other() {
     let now = Instant::now();
-    let mut a = End::new("a", "b", SECRET, now);
-    let mut b = End::new("b", "a", SECRET, now);
+    let mut a = End::new("a", "b", now);
+    let mut b = End::new("b", "a", now);
     let hello = a.wire[0].pop_front().expect("it greets");
     b.wire[0].clear();
     b.act(|link, out| link.comes(&hello, now, out));
@@ -377,6 +405,30 @@ fn sem_g237_ends_that_are_up_with_other_sessions_of_each_other_find_each_other()
     b.check();
 }
 
+#[test]
+fn sem_g237_what_a_stranger_seals_while_a_link_begins_keeps_it_from_nothing() {
+    let now = Instant::now();
+    let (mut a, mut b) = (End::new("a", "b", now), End::new("b", "a", now));
+    let old = b.wire[0][0].clone();
+    let mut forged = vec![0; HEAD + 40];
+    forged[0] = SEALED;
+    for _ in 0..3 {
+        // An earlier greeting of the peer, which it knows nothing of any more.
+        a.act(|link, out| link.comes(&old, now, out));
+        a.act(|link, out| link.comes(&forged, now, out));
+        b.act(|link, out| link.end("it is gone for a moment", out));
+        b.act(|link, out| link.tick(now, out));
+    }
+    bring(&mut a, &mut b, now);
+    assert!(a.link.is_up() && b.link.is_up());
+    b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
+    a.act(|link, out| link.send(&[1], FramePriority::Ordered, now, out));
+    bring(&mut a, &mut b, now);
+    assert_eq!((a.frames(), b.frames()), (vec![vec![2]], vec![vec![1]]));
+    a.check();
+    b.check();
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Send(bool, u16),
@@ -386,6 +438,7 @@ enum Step {
     Repeat(bool, bool),
     Old(bool, u8),
     Garble(bool, u8),
+    Forge(bool),
     Wait(u16),
 }
 
@@ -398,6 +451,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (any::<bool>(), any::<bool>()).prop_map(|(who, priority)| Step::Repeat(who, priority)),
         1 => (any::<bool>(), any::<u8>()).prop_map(|(who, n)| Step::Old(who, n)),
         1 => (any::<bool>(), any::<u8>()).prop_map(|(who, byte)| Step::Garble(who, byte)),
+        1 => any::<bool>().prop_map(Step::Forge),
         1 => (0..4000_u16).prop_map(Step::Wait),
     ];
     prop::collection::vec(step, 0..120)
@@ -445,6 +499,11 @@ fn carry_out(step: Step, ends: &mut [End; 2], sent: &mut [Vec<Vec<u8>>; 2], now:
                 let at = usize::from(byte) % message.len();
                 message[at] ^= 1 + byte % 255;
             }
+        }
+        Step::Forge(who) => {
+            let mut forged = vec![0; HEAD + 40];
+            forged[0] = SEALED;
+            ends[usize::from(who)].act(|link, out| link.comes(&forged, *now, out));
         }
         Step::Wait(millis) => {
             *now += Duration::from_millis(millis.into());

@@ -118,19 +118,32 @@ fn sem_g242_who_leaves_is_missed_at_once_and_comes_back_as_another() {
 }
 
 #[test]
-fn sem_g242_a_node_is_reached_again_when_a_token_of_another_start_of_it_goes() {
+fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let b = member(&config("b", &key, &a));
     let c = member(&config("c", &key, &a));
     until("all meet", || reaches(&a, "b") && reaches(&a, "c"));
-    // As of a start of b that is not known to be gone.
-    let token = "motet/2/node/b/00000000000000aa";
-    let liveliness = c.carrier.session().liveliness();
-    let token = liveliness.declare_token(token).wait().unwrap();
-    until("the last token counts", || !reaches(&a, "b"));
-    drop(token);
-    until("the other one is there", || reaches(&a, "b"));
+    let changes = a.node.peer_changes();
+    // As of other starts of b, of which nothing else comes.
+    let shown = ["00000000000000aa", "ffffffffffffffaa"].map(|incarnation| {
+        let token = format!("motet/3/node/b/{incarnation}");
+        let liveliness = c.carrier.session().liveliness();
+        liveliness.declare_token(token).wait().unwrap()
+    });
+    // One who comes after them has seen them when it has seen what comes after them.
+    let d = member(&config("d", &key, &a));
+    until("one that comes later meets all", || {
+        reaches(&d, "a") && reaches(&d, "b") && reaches(&d, "c") && reaches(&b, "d")
+    });
+    let told: Vec<_> = std::iter::from_fn(|| changes.test()).collect();
+    let broken = told.iter().find(|it| matches!(it, PeerChange::Down(..)));
+    assert_eq!(broken, None);
+    drop(b);
+    until("b is gone", || !reaches(&a, "b") && !reaches(&d, "b"));
+    drop(shown);
+    let b = member(&config("b", &key, &a));
+    until("b is back", || reaches(&a, "b") && reaches(&d, "b"));
     drop(b);
 }
 

@@ -7,3 +7,4 @@ mod links;
 #[cfg(target_os = "linux")]
 mod machines;
 mod nodes;
+mod passes;

@@ -4,9 +4,12 @@ use crate::core::Core;
 use crate::flow::{AnySubscription, FlowSource};
 use crate::frame::Frame;
 use crate::peers::PeerChange;
-use crate::start_from::LogId;
-use crate::{Class, Key, PeerName};
+use crate::start_from::{LogId, LogOfKey};
+use crate::{Class, Deed, Key, PeerName};
 use std::sync::Arc;
+
+/// So many logs a subscription knows of each peer that may not do all: of 1,024 in all.
+const LOGS_OF_LIMITED: usize = 64;
 
 impl Core {
     /// What a peer says of its topics.
@@ -53,10 +56,26 @@ impl Core {
         let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
             return;
         };
+        if let Err(refused) = self.peer_may(peer, Deed::Publish, &key) {
+            self.tell_refused(peer, (topic, subscription), refused);
+            return;
+        }
         let wanted = (subscription, &*known);
         let source = FlowSource::There(peer.clone(), topic);
-        if log.is_some_and(|log| self.has_rival((peer, &source), wanted, (&key, log))) {
-            return;
+        let of_key = log.map(|id| LogOfKey {
+            id,
+            key: key.clone(),
+        });
+        if let Some(log) = of_key {
+            let is_limited = !self.rights_of(peer).is_all();
+            if is_limited && !known.has_room_for(&log, peer, LOGS_OF_LIMITED) {
+                let why = format!("it has more than {LOGS_OF_LIMITED} durable topics");
+                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                return;
+            }
+            if self.has_rival((peer, &source), wanted, &log) {
+                return;
+            }
         }
         let link = self
             .state

@@ -6,7 +6,7 @@
 use super::{Core, MAX_ENTRIES};
 use crate::flow::{AnySubscription, FlowSource};
 use crate::peers::PeerChange;
-use crate::start_from::LogId;
+use crate::start_from::LogOfKey;
 use crate::{Key, PeerName};
 
 impl Core {
@@ -15,7 +15,7 @@ impl Core {
         &self,
         (peer, topic): (&PeerName, &FlowSource),
         (id, subscription): (u32, &dyn AnySubscription),
-        (key, log): (&Key, LogId),
+        log: &LogOfKey,
     ) -> bool {
         let has = subscription.topic_of(log);
         if has.is_some_and(|(has, _)| has == *topic) {
@@ -23,22 +23,23 @@ impl Core {
             return false;
         }
         // Before it looks: the other one may go meanwhile.
-        self.waits(peer, (id, log));
+        self.waits(peer, (id, log.clone()));
         let Some(rival) = self.rival(peer, subscription, log) else {
             if let Some(peer) = self.state.lock().peers.get_mut(peer) {
-                peer.waiting.remove(&(id, log));
+                peer.waiting.remove(&(id, log.clone()));
             }
             return false;
         };
-        self.tell_waits(peer, &rival, key);
+        self.tell_waits(peer, &rival, &log.key);
         true
     }
 
     /// A topic of this node has a log now that one of a peer had: that one waits, and its peer is
     /// asked again when the one of this node is gone. That is told.
-    pub(super) fn goes_before(&self, peer: &PeerName, waits: (u32, LogId), key: &Key) {
+    pub(super) fn goes_before(&self, peer: &PeerName, waits: (u32, LogOfKey)) {
+        let key = waits.1.key.clone();
         if self.waits(peer, waits) {
-            self.tell_waits(peer, &self.name, key);
+            self.tell_waits(peer, &self.name, &key);
         }
         // It may be gone already.
         self.ask_again();
@@ -46,27 +47,26 @@ impl Core {
 
     /// A topic of this node waits for a subscription of it, until another one of this node is gone
     /// that has its log. That is told.
-    pub(super) fn waits_here(&self, (topic, key): (u32, &Key), (id, log): (u32, LogId)) {
+    pub(super) fn waits_here(&self, topic: u32, (id, log): (u32, LogOfKey)) {
         let subscription = {
             let mut state = self.state.lock();
-            if state.waiting.len() < MAX_ENTRIES {
-                state.waiting.insert((id, log, topic));
-            }
+            // As many as there are topics and subscriptions of this node, and not of a peer's.
+            state.waiting.insert((id, log.clone(), topic));
             state.subscriptions.get(&id).cloned()
         };
-        let is_there = match subscription.and_then(|one| one.topic_of(log)) {
+        let is_there = match subscription.and_then(|one| one.topic_of(&log)) {
             Some((FlowSource::Here(other), _)) => self.state.lock().topics.contains_key(&other),
             _ => false,
         };
         if is_there {
-            self.tell_waits(&self.name, &self.name, key);
+            self.tell_waits(&self.name, &self.name, &log.key);
         }
         // It may be gone already.
         self.ask_again();
     }
 
     /// A topic of a peer waits for a subscription. Whether the peer can be reached.
-    fn waits(&self, peer: &PeerName, waits: (u32, LogId)) -> bool {
+    fn waits(&self, peer: &PeerName, waits: (u32, LogOfKey)) -> bool {
         let mut state = self.state.lock();
         let Some(peer) = state.peers.get_mut(peer) else {
             return false;
@@ -91,7 +91,7 @@ impl Core {
         &self,
         peer: &PeerName,
         subscription: &dyn AnySubscription,
-        log: LogId,
+        log: &LogOfKey,
     ) -> Option<PeerName> {
         match subscription.topic_of(log)? {
             (FlowSource::Here(_), _) => Some(self.name.clone()),
@@ -111,12 +111,12 @@ impl Core {
         self.attach_waiting();
         let mut waiting = Vec::new();
         for (name, peer) in &self.state.lock().peers {
-            waiting.extend(peer.waiting.iter().map(|one| (name.clone(), *one)));
+            waiting.extend(peer.waiting.iter().map(|one| (name.clone(), one.clone())));
         }
         for (peer, (id, log)) in waiting {
             let subscription = self.state.lock().subscriptions.get(&id).cloned();
             let rival = subscription.as_ref();
-            if rival.is_some_and(|one| self.rival(&peer, &**one, log).is_some()) {
+            if rival.is_some_and(|one| self.rival(&peer, &**one, &log).is_some()) {
                 continue;
             }
             self.change(|state| {
@@ -134,21 +134,21 @@ impl Core {
     fn attach_waiting(&self) {
         let waiting = self.state.lock().waiting.clone();
         for one in waiting {
-            let (id, log, topic) = one;
+            let (id, log, topic) = &one;
             let both = {
                 let state = self.state.lock();
-                let subscription = state.subscriptions.get(&id).cloned();
-                subscription.zip(state.topics.get(&topic).cloned())
+                let subscription = state.subscriptions.get(id).cloned();
+                subscription.zip(state.topics.get(topic).cloned())
             };
             let has = both.as_ref().and_then(|(one, _)| one.topic_of(log));
-            if matches!(has, Some((FlowSource::Here(other), _)) if other != topic) {
+            if matches!(has, Some((FlowSource::Here(other), _)) if other != *topic) {
                 continue;
             }
             // Another thread may do it.
             let is_first = self.state.lock().waiting.remove(&one);
             if let Some((subscription, topic)) = both.filter(|_| is_first) {
                 // Its type fits, as it did before.
-                let _ = self.attach(&*topic, &subscription, id);
+                let _ = self.attach(&*topic, &subscription, one.0);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{SHORT, TURN};
 use crate::frame::{FORM, Frame};
 use crate::{
-    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName, Qos,
+    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, MeshRights, Node, PeerName, Qos,
     SubscribeConfig, Subscription,
 };
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, Inline, QueueConfig, Task};
@@ -75,7 +75,7 @@ fn hears<T: DeserializeOwned + Send + Sync + 'static>() -> Hears<T> {
         ..SubscribeConfig::default()
     };
     let samples = node.subscribe::<T>("a", &config).expect("a pattern");
-    wire.tell(CarrierEvent::Up(peer(), 1));
+    wire.tell(CarrierEvent::Up(peer(), 1, MeshRights::all()));
     wire.tell(event(&Frame::Hello {
         form: FORM,
         incarnation: 1,
@@ -225,7 +225,9 @@ fn a_thread_takes_no_more_than_a_turn_of_what_others_tell() {
         begun.recv_blocking().expect("an open port");
         // It says hello then, and meanwhile the others come.
         let other = PeerName::new("another");
-        hears.wire.tell(CarrierEvent::Up(other, 2));
+        hears
+            .wire
+            .tell(CarrierEvent::Up(other, 2, MeshRights::all()));
         end.post(()).expect("an open port");
         let read_here = (0..3 * TURN).filter(|_| is_read_here(&hears.samples));
         assert_eq!(read_here.count(), TURN - 1);

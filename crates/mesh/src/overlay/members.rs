@@ -91,7 +91,7 @@ impl Members {
                     MemberChange::Went(peer.clone(), "it has been started again".to_owned())
                 })
             }
-            PeerChange::Refused(..) | PeerChange::Mismatch(..) => None,
+            PeerChange::Refused(..) | PeerChange::Mismatch(..) | PeerChange::NotAllowed(_) => None,
         }
     }
 

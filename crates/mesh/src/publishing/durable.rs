@@ -13,7 +13,7 @@ use super::topic_log::TopicLog;
 use super::{Flow, Lost, Published, Publishing, State};
 use crate::flow::{FlowSource, FlowTarget};
 use crate::frame::{Frame, MAX_PAYLOAD};
-use crate::start_from::LogPlace;
+use crate::start_from::{LogOfKey, LogPlace};
 use crate::subscribed::{FlowEnd, Subscribed};
 use crate::{Gap, LogError, PeerName, PublishError, PublishRefusal};
 use motet_dispatch::inside_task;
@@ -109,10 +109,14 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let mut flow = self.flow(&state);
         let opened = (&self.key, self.qos.class);
         let opened = FlowEnd::open(typed, self.id, opened, (first, Some(log.id())));
+        let log_of_key = || LogOfKey {
+            id: log.id(),
+            key: self.key.clone(),
+        };
         let Some((end, upto, before)) = opened else {
             drop(state);
             if let Some(core) = self.core.upgrade() {
-                core.waits_for_log((self.id, &self.key), (id, log.id()));
+                core.waits_for_log(self.id, (id, log_of_key()));
             }
             return;
         };
@@ -128,7 +132,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         if let Some(FlowSource::There(peer, _)) = before
             && let Some(core) = self.core.upgrade()
         {
-            core.takes_log(&peer, (id, log.id()), &self.key);
+            core.takes_log(&peer, (id, log_of_key()));
         }
         self.go_on_with_log(log);
     }

@@ -88,7 +88,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             return;
         };
         let of_log = match source {
-            FlowSource::Log(log) => match self.state.lock().logs.topic(*log) {
+            FlowSource::Log(log) => match self.state.lock().logs.topic(log) {
                 Some(topic) => Some(topic.clone()),
                 // Who has the log next is told when he opens the flow.
                 None => return,

@@ -3,7 +3,6 @@
 use crate::flow::FlowSource;
 use crate::incoming::Incoming;
 use crate::sample::SampleOrigin;
-use crate::start_from::LogId;
 use crate::{Class, Gap, PeerName, Sample};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -119,7 +118,7 @@ impl Flows {
 
     /// How many flows of logs there are, also of those that nobody has now.
     pub(super) fn count_of_logs(&self) -> usize {
-        let logs = FlowSource::Log(0)..=FlowSource::Log(LogId::MAX);
-        self.ids.range(logs).count()
+        let last_first = self.ids.keys().rev();
+        last_first.take_while(|source| source.is_log()).count()
     }
 }

@@ -3,8 +3,8 @@
 use super::flows::{Flow, FlowId, Flows, both};
 use super::logs::LogTopics;
 use crate::flow::FlowSource;
-use crate::start_from::LogId;
-use crate::{Gap, MAX_ENTRIES, Sample};
+use crate::start_from::LogOfKey;
+use crate::{Gap, MAX_ENTRIES, PeerName, Sample};
 use std::collections::VecDeque;
 
 /// When publishers will be told what is accepted, apart from those that are told now.
@@ -132,27 +132,44 @@ impl<T: Send + Sync + 'static> State<T> {
     pub(super) fn flows_now(&self) -> impl Iterator<Item = &Flow> {
         let flows = self.flows.iter();
         flows.filter(|flow| match &flow.source {
-            FlowSource::Log(log) => self.logs.topic(*log).is_some(),
+            FlowSource::Log(log) => self.logs.topic(log).is_some(),
             FlowSource::Here(_) | FlowSource::There(..) => true,
         })
     }
 
     /// Whether there are as many logs as there may be, without this one, and all have topics. Of
     /// those without one the oldest is forgotten.
-    pub(super) fn has_all_logs(&mut self, log: Option<LogId>) -> bool {
+    pub(super) fn has_all_logs(&mut self, log: Option<LogOfKey>) -> bool {
         let is_new = log.is_some_and(|log| self.flows.id(&FlowSource::Log(log)).is_none());
         if !is_new || self.flows.count_of_logs() < MAX_ENTRIES {
             return false;
         }
-        let has_no_topic = |source: &&FlowSource| match source {
-            FlowSource::Log(log) => self.logs.topic(*log).is_none(),
+        !self.forgets_a_log(|_| true)
+    }
+
+    /// Whether a peer may bring this log, of which it may bring so many. Of its own without a topic
+    /// the oldest is forgotten for it.
+    pub(super) fn has_room_for(&mut self, log: &LogOfKey, peer: &PeerName, most: usize) -> bool {
+        if self.flows.id(&FlowSource::Log(log.clone())).is_some() {
+            return true;
+        }
+        let is_own = |flow: &Flow| flow.origin.publisher == *peer;
+        let logs = self.flows.iter().filter(|flow| flow.source.is_log());
+        logs.filter(|flow| is_own(flow)).count() < most || self.forgets_a_log(is_own)
+    }
+
+    /// Of these logs the oldest that has no topic is forgotten, if there is one.
+    fn forgets_a_log(&mut self, is_meant: impl Fn(&Flow) -> bool) -> bool {
+        let is_idle = |flow: &&Flow| match &flow.source {
+            FlowSource::Log(log) => self.logs.topic(log).is_none() && is_meant(flow),
             FlowSource::Here(_) | FlowSource::There(..) => false,
         };
-        let sources = self.flows.iter().map(|flow| &flow.source);
-        let idle = { sources }.find(has_no_topic).cloned();
-        let Some(idle) = idle else { return true };
+        let idle = self.flows.iter().find(is_idle);
+        let Some(idle) = idle.map(|flow| flow.source.clone()) else {
+            return false;
+        };
         self.flows.close(&idle);
-        false
+        true
     }
 
     /// Whether somebody posts, and does not wait for room. He counts what he has posted later.

@@ -14,3 +14,4 @@ mod model;
 mod nodes;
 mod overlay;
 mod remote_ports;
+mod rights;

@@ -2,9 +2,11 @@
 
 use crate::nodes::Net;
 use motet_dispatch::spawn;
-use motet_mesh::{CallError, Node, TakeError, take_all, take_first};
+use motet_mesh::{CallError, Node, Request, TakeError, take_all, take_first};
 use motet_ports::Port;
 use motet_testkit::{Log, Random};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Takes an item of `a` and one of `b`, named in this order, until there are none.
@@ -245,4 +247,55 @@ fn program(seed: u64) {
 #[test]
 fn sem_g221_each_item_is_taken_once_by_takers_that_compete_whatever_links_do() {
     (0..40).for_each(program);
+}
+
+/// What takers ask, and what owners answer, as these go over a link.
+#[derive(Deserialize)]
+enum Asked {
+    #[expect(dead_code, reason = "what it says is of no use here")]
+    Ready(String),
+    #[expect(dead_code, reason = "what it says is of no use here")]
+    Reserve(u64, u64),
+}
+
+#[derive(Serialize)]
+enum Answered {
+    Ready(String),
+}
+
+#[test]
+fn sem_g562_the_owner_of_a_port_does_not_choose_whom_its_takers_call() {
+    let net = Net::new(9);
+    let (owner, other, taker) = (
+        net.node("owner", 1),
+        net.node("other", 1),
+        net.node("taker", 1),
+    );
+    let (asked, secret) = (Port::<Request<Asked, Answered>>::new(), Port::new());
+    let serves = owner.serve("a/.port", &asked).unwrap();
+    let kept = other.serve("secret", &secret).unwrap();
+    let elsewhere = other.serve("a/.portal/x", &secret).unwrap();
+    net.replay.run();
+    let port = Arc::new(taker.remote_port::<u32>("a").unwrap());
+    for key in ["secret", "a/.portal/x", "a/.port"] {
+        let (port, told) = (Arc::clone(&port), Log::new());
+        let log = told.clone();
+        spawn(&net.queue("taker"), async move {
+            log.push(port.recv().await);
+        })
+        .unwrap();
+        net.replay.run();
+        let request = asked.test().expect("the question whether there is an item");
+        request.answer(&Answered::Ready(key.to_owned()));
+        net.replay.run();
+        let told = told.take();
+        let is_refused = matches!(
+            told[..],
+            [Err(TakeError::Call(_, CallError::Unreadable(_)))]
+        );
+        assert!(is_refused && asked.test().is_none(), "{key}: {told:?}");
+    }
+    let request: Option<Request<Asked, Answered>> = secret.test();
+    assert!(request.is_none());
+    drop((serves, kept, elsewhere));
 }

@@ -2,6 +2,7 @@
 
 use super::Exclusion;
 use crate::arbiter::interleave::next::Next;
+use crate::arbiter::interleave::state::Phase;
 use crate::readers::Begun;
 use motet_sync::spin_for;
 use std::time::Duration;
@@ -97,6 +98,13 @@ impl<N> Exclusion<N> {
     fn pass_on_alone(&self) -> Next<N> {
         let mut state = self.state.lock();
         self.readers.ended_alone();
+        let waits = !state.exclusive.is_empty() && state.teardown.is_none();
+        if waits && self.anyone_runs() {
+            // The handler has not begun, or a reader is about to take back that it has: the last
+            // one passes the exclusion on. The end waits for all by itself.
+            state.phase = Phase::Draining;
+            return Next::Nothing;
+        }
         self.decide(&mut state)
     }
 }
