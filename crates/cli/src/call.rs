@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use motet_http::{Access, Peer};
 use motet_ports::wait_blocking;
 use motet_service::{Options, Value};
@@ -16,24 +17,22 @@ use crate::error::{CliError, InputError, OptionError};
 use crate::serve::refused;
 use crate::stdout::print;
 
+/// The node that is called unless another is named.
+const HERE: &str = "http://127.0.0.1:50000";
+
 /// Where a node is.
 #[derive(Debug, Clone, Args)]
 pub struct NodeArgs {
     /// The node
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "http://127.0.0.1:50000",
-        env = "MOTET_URL"
-    )]
+    #[arg(long, value_name = "URL", default_value = HERE, env = "MOTET_URL")]
     pub url: String,
 
     /// The certificate of the authority of a node that speaks TLS: its ca.pem
-    #[arg(long, value_name = "FILE", env = "MOTET_CA")]
+    #[arg(long, value_name = "FILE", env = "MOTET_CA", value_parser = file())]
     pub ca: Option<PathBuf>,
 
     /// The certificate with which to call (motet keys leaf); its key is beside it
-    #[arg(long, value_name = "FILE", env = "MOTET_CERT")]
+    #[arg(long, value_name = "FILE", env = "MOTET_CERT", value_parser = file())]
     pub cert: Option<PathBuf>,
 
     /// The token with which to call, or the file that holds it
@@ -49,14 +48,26 @@ pub struct NodeArgs {
 impl NodeArgs {
     /// The node.
     pub(crate) fn peer(&self) -> Result<Peer, CliError> {
-        let token = self.token.as_deref().map(token).transpose()?;
-        let access = Access::new(token, self.ca.clone()).certificate(self.cert.clone());
-        Peer::with(&self.url, &access).map_err(|fault| refused(&fault))
+        // A variable of the environment that is empty is none.
+        let token = self.token.as_deref().filter(|token| !token.is_empty());
+        let token = token.map(token_of).transpose()?;
+        let given = |file: &Option<PathBuf>| file.clone().filter(|it| !it.as_os_str().is_empty());
+        let access = Access::new(token, given(&self.ca)).certificate(given(&self.cert));
+        let url = match self.url.as_str() {
+            "" => HERE,
+            url => url,
+        };
+        Peer::with(url, &access).map_err(|fault| refused(&fault))
     }
 }
 
+/// A path, which may be empty.
+fn file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
 /// The token that is given, or that stands in the file of this name.
-fn token(given: &str) -> Result<String, CliError> {
+fn token_of(given: &str) -> Result<String, CliError> {
     if given.starts_with("motet_") {
         return Ok(given.to_owned());
     }

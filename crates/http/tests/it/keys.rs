@@ -202,6 +202,17 @@ fn sem_g431_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
 }
 
 #[test]
+fn sem_g431_a_file_without_a_certificate_is_no_authority() {
+    let folder = Folder::new("no-authority");
+    let file = folder.0.join("notes.pem");
+    fs::write(&file, "none yet\n").unwrap();
+    let peer = Peer::with("https://127.0.0.1:1", &Access::new(None, Some(file)));
+    let told = peer.err().map(|fault| fault.to_string()).unwrap();
+    assert!(told.contains("notes.pem"), "{told}");
+    assert!(told.contains("there is no certificate in it"), "{told}");
+}
+
+#[test]
 fn sem_g434_leaves_are_made_by_the_authority_alone() {
     let (folder, other) = (Folder::new("leaf-made"), Folder::new("leaf-other"));
     let leaf = |name: &str, role: &str, hosts: &[&str]| {
