@@ -336,7 +336,8 @@ mod tests {
         let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
         assert!(check_hostfile(Some(&pipe)).is_ok());
-        for other in [folder.path(), &folder.path().join("none")] {
+        let none = folder.path().join("none");
+        for other in [folder.path(), none.as_path()] {
             let told = check_hostfile(Some(other)).unwrap_err().to_string();
             assert!(told.contains("there is no such file"), "{told}");
         }
