@@ -112,6 +112,12 @@ fn sem_g430_keys_are_made_whole_and_once() {
     let none = Folder::none("keys-none");
     let wrong = Keys::make(&none.0, &["schön".to_owned()], 10).unwrap_err();
     assert!(wrong.to_string().contains("schön"), "{wrong}");
+    for host in ["bad host!", "", " ", "a..b", "[]"] {
+        let wrong = Keys::make(&none.0, &["robot.example".to_owned(), host.to_owned()], 10);
+        let told = wrong.unwrap_err().to_string();
+        assert!(told.contains(&format!("{host:?}")), "{told}");
+    }
+    assert!(!none.0.exists(), "nothing is left of them");
     let long = Keys::make(&none.0, &[], 100_000).unwrap_err();
     assert!(long.to_string().contains("100000 days"), "{long}");
     assert!(!none.0.exists(), "nothing is left of it");
