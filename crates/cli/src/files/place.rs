@@ -23,19 +23,15 @@ impl OutputPlace {
     /// [`OutputError::InTheWay`] of a directory, [`OutputError::NoFile`] of what takes no bytes in
     /// a row, [`OutputError::Write`] of symbolic links without an end.
     pub(crate) fn of(path: &Path) -> Result<OutputPlace, OutputError> {
-        let file = |path: &Path| {
-            let place = followed(path).map_err(|source| OutputError::Write {
-                path: path.to_owned(),
-                source,
-            })?;
-            Ok(OutputPlace::File(place))
-        };
         let path = path.to_owned();
         match fs::metadata(&path).map(|known| known.file_type()) {
             Ok(kind) if kind.is_dir() => Err(OutputError::InTheWay { path }),
             Ok(kind) if takes_bytes(kind) => Ok(OutputPlace::Pipe),
             Ok(kind) if !kind.is_file() => Err(OutputError::NoFile { path }),
-            _ => file(&path),
+            _ => match followed(&path) {
+                Ok(place) => Ok(OutputPlace::File(place)),
+                Err(source) => Err(OutputError::Write { path, source }),
+            },
         }
     }
 }
