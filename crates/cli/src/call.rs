@@ -2,17 +2,17 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use motet_http::{Access, Peer};
 use motet_ports::wait_blocking;
 use motet_service::{Options, Value};
 use serde_json::Map;
 
+use crate::amount::{given, path};
 use crate::error::{CliError, InputError, OptionError};
 use crate::serve::refused;
 use crate::stdout::print;
@@ -28,11 +28,11 @@ pub struct NodeArgs {
     pub url: String,
 
     /// The certificate of the authority of a node that speaks TLS: its ca.pem
-    #[arg(long, value_name = "FILE", env = "MOTET_CA", value_parser = file())]
+    #[arg(long, value_name = "FILE", env = "MOTET_CA", value_parser = path())]
     pub ca: Option<PathBuf>,
 
     /// The certificate with which to call (motet keys leaf); its key is beside it
-    #[arg(long, value_name = "FILE", env = "MOTET_CERT", value_parser = file())]
+    #[arg(long, value_name = "FILE", env = "MOTET_CERT", value_parser = path())]
     pub cert: Option<PathBuf>,
 
     /// The token with which to call, or the file that holds it
@@ -51,19 +51,15 @@ impl NodeArgs {
         // A variable of the environment that is empty is none.
         let token = self.token.as_deref().filter(|token| !token.is_empty());
         let token = token.map(token_of).transpose()?;
-        let given = |file: &Option<PathBuf>| file.clone().filter(|it| !it.as_os_str().is_empty());
-        let access = Access::new(token, given(&self.ca)).certificate(given(&self.cert));
+        let file = |path: Option<&PathBuf>| given(path).map(Path::to_owned);
+        let access =
+            Access::new(token, file(self.ca.as_ref())).certificate(file(self.cert.as_ref()));
         let url = match self.url.as_str() {
             "" => HERE,
             url => url,
         };
         Peer::with(url, &access).map_err(|fault| refused(&fault))
     }
-}
-
-/// A path, which may be empty.
-fn file() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// The token that is given, or that stands in the file of this name.

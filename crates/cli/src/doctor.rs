@@ -13,6 +13,7 @@ use motet_machine::limits;
 use motet_machine::system::{Cache, Cores, SystemLimits, SystemMemory, said};
 use serde::Serialize;
 
+use crate::amount::given;
 use crate::doctor::libraries::Found;
 use crate::doctor::threads::Threads;
 
@@ -54,13 +55,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
     if let Some(path) = &args.start {
         return libraries::start(path);
     }
-    let search = search(args.mpi_lib.as_deref());
+    let library = given(args.mpi_lib.as_ref());
+    let search = search(library);
     let problem = search.find().err();
-    if let Some(problem) = problem.clone().filter(|_| args.mpi_lib.is_some()) {
+    if let Some(problem) = problem.clone().filter(|_| library.is_some()) {
         return Err(problem.into());
     }
     let mpi: Vec<Found> = search.all().iter().map(|path| Found::ask(path)).collect();
-    if args.mpi_lib.is_some() {
+    if library.is_some() {
         mpi.iter().try_for_each(Found::must_open)?;
     }
     let (cores, two_cores) = (Cores::here(), limits::two_cores().map(|two| two.times));

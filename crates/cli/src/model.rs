@@ -30,10 +30,6 @@ pub struct ModelRunArgs {
     #[arg(short = 't', long, value_name = "N", value_parser = count())]
     pub threads: Option<usize>,
 
-    /// Where to run.
-    #[command(flatten)]
-    pub spread: SpreadArgs,
-
     /// Run with one thread too, and print the overhead f = (P·T_P − T_1)/T_1 and the efficiency
     #[arg(long)]
     pub scaling: bool,
@@ -53,6 +49,10 @@ pub struct ModelRunArgs {
     /// No progress and no remarks on standard error
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Where to run. The last one: what comes after it would be under its heading.
+    #[command(flatten)]
+    pub spread: SpreadArgs,
 }
 
 /// The same of a fit, which may have checkpoints.

@@ -52,8 +52,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         others,
         ..Launch::new(Family::Other, "", "")
     };
-    let is_alone = local && launch.total() == 1 && spread.mpi_lib.is_none();
-    let line = match search(spread.mpi_lib.as_deref()).find() {
+    let is_alone = local && launch.total() == 1 && spread.library().is_none();
+    let line = match search(spread.library()).find() {
         Err(MpiError::NotFound { .. } | MpiError::Static) if is_alone && dry_run => {
             let line = lone_line(&launch, &program);
             return print(|to| writeln!(to, "{line}"));
