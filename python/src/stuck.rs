@@ -70,6 +70,15 @@ impl StuckCheck {
         Some(told)
     }
 
+    /// Ends the run in the other processes for this reason, where no rank of this one is left that
+    /// would end it.
+    pub(crate) fn end(&self, ranks: &RankThreads, reason: &str) {
+        if ranks.threads.lock().is_empty() {
+            // In one process nobody is left then.
+            let _ = self.watch.end(reason);
+        }
+    }
+
     /// What keeps the ranks, if all that have not finished wait for each other. While one here
     /// computes nobody is asked.
     pub(crate) fn find(&mut self, ranks: &RankThreads) -> Option<String> {

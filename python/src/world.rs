@@ -238,7 +238,9 @@ fn heard(
         }
         let told = check.as_mut().and_then(|it| it.look(py, &run.threads));
         if let Some(told) = told {
-            check = None;
+            if let Some(check) = check.take() {
+                py.detach(|| check.end(&run.threads, &told));
+            }
             run.raised.lock().get_or_insert(MotetError::new_err(told));
             run.stopped.store(true, Ordering::Relaxed);
         }

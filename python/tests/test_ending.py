@@ -60,6 +60,23 @@ def test_sem_g516_scripts_that_wait_for_each_other_are_told(tmp_path):
     assert "script.py" in done.stderr and ".rs:" not in done.stderr, done.stderr
 
 
+@NEEDS_MPI
+@pytest.mark.parametrize("ends", [0, 1])
+def test_sem_g504_ranks_that_wait_for_one_of_another_process_that_has_ended_are_told(
+    tmp_path, ends
+):
+    text = (
+        f"{WORLD}\n"
+        "def main(comm):\n"
+        f"    if comm.rank != {ends}: comm.recv(source={ends}, tag=7)\n"
+        "World.current().run(main)\n"
+    )
+    done = launched(tmp_path, text)
+    assert done.returncode != 0, done.stderr
+    assert f"recv(source {ends}, tag 7)" in done.stderr and ".rs:" not in done.stderr, done.stderr
+    assert f"cannot go on: {1 - ends}" in done.stderr, done.stderr
+
+
 def test_sem_g516_a_script_that_waits_for_itself_is_told(tmp_path):
     program = tmp_path / "script.py"
     program.write_text(f"{SCRIPT}\ncomm.recv(source=0)\n")

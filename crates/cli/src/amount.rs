@@ -1,6 +1,7 @@
 //! How much of something the command line may ask for.
 
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{OsStringValueParser, RangedU64ValueParser, TypedValueParser};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::OptionError;
@@ -8,6 +9,17 @@ use crate::error::OptionError;
 /// A number from 1.
 pub(crate) fn count() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1_000_000)
+}
+
+/// A path, which may be empty: a variable of the environment that is empty is none.
+pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
+/// A path that was given, and is not empty.
+pub(crate) fn given(path: Option<&PathBuf>) -> Option<&Path> {
+    let path = path.map(PathBuf::as_path);
+    path.filter(|path| !path.as_os_str().is_empty())
 }
 
 /// Threads for each core of the machine, at most.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,28 +12,27 @@ use motet_ports::wait_blocking;
 use motet_service::{Options, Value};
 use serde_json::Map;
 
+use crate::amount::{given, path};
 use crate::error::{CliError, InputError, OptionError};
 use crate::serve::refused;
 use crate::stdout::print;
+
+/// The node that is called unless another is named.
+const HERE: &str = "http://127.0.0.1:50000";
 
 /// Where a node is.
 #[derive(Debug, Clone, Args)]
 pub struct NodeArgs {
     /// The node
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "http://127.0.0.1:50000",
-        env = "MOTET_URL"
-    )]
+    #[arg(long, value_name = "URL", default_value = HERE, env = "MOTET_URL")]
     pub url: String,
 
     /// The certificate of the authority of a node that speaks TLS: its ca.pem
-    #[arg(long, value_name = "FILE", env = "MOTET_CA")]
+    #[arg(long, value_name = "FILE", env = "MOTET_CA", value_parser = path())]
     pub ca: Option<PathBuf>,
 
     /// The certificate with which to call (motet keys leaf); its key is beside it
-    #[arg(long, value_name = "FILE", env = "MOTET_CERT")]
+    #[arg(long, value_name = "FILE", env = "MOTET_CERT", value_parser = path())]
     pub cert: Option<PathBuf>,
 
     /// The token with which to call, or the file that holds it
@@ -49,14 +48,22 @@ pub struct NodeArgs {
 impl NodeArgs {
     /// The node.
     pub(crate) fn peer(&self) -> Result<Peer, CliError> {
-        let token = self.token.as_deref().map(token).transpose()?;
-        let access = Access::new(token, self.ca.clone()).certificate(self.cert.clone());
-        Peer::with(&self.url, &access).map_err(|fault| refused(&fault))
+        // A variable of the environment that is empty is none.
+        let token = self.token.as_deref().filter(|token| !token.is_empty());
+        let token = token.map(token_of).transpose()?;
+        let file = |path: Option<&PathBuf>| given(path).map(Path::to_owned);
+        let access =
+            Access::new(token, file(self.ca.as_ref())).certificate(file(self.cert.as_ref()));
+        let url = match self.url.as_str() {
+            "" => HERE,
+            url => url,
+        };
+        Peer::with(url, &access).map_err(|fault| refused(&fault))
     }
 }
 
 /// The token that is given, or that stands in the file of this name.
-fn token(given: &str) -> Result<String, CliError> {
+fn token_of(given: &str) -> Result<String, CliError> {
     if given.starts_with("motet_") {
         return Ok(given.to_owned());
     }

@@ -37,7 +37,7 @@ pub struct DistanceArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// The matrix to write; a file of that name is replaced
+    /// The matrix to write; a file of that name is replaced, a pipe of that name gets it
     #[arg(long, value_name = "FILE.npy")]
     pub out: PathBuf,
 

@@ -141,6 +141,12 @@ pub enum OutputError {
         /// The directory.
         path: PathBuf,
     },
+    /// What has the name of a result takes no bytes one after the other.
+    #[error("{path} is no file and no pipe: give another --out", path = path.display())]
+    NoFile {
+        /// What is there.
+        path: PathBuf,
+    },
     /// The file that is read has the name of a result.
     #[error("{path} is read, and would be written over: give another --out", path = path.display())]
     Input {

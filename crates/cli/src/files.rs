@@ -1,6 +1,7 @@
 //! The files of `--out`.
 
 mod folder;
+mod place;
 mod tables;
 
 pub(crate) use folder::{

@@ -17,7 +17,7 @@ use motet_service::{Fault, FaultCode, JobRef};
 use serde_json::json;
 
 use crate::call::NodeArgs;
-use crate::error::{CliError, InputError};
+use crate::error::{CliError, InputError, OptionError};
 use crate::serve::refused;
 use crate::stdout::print;
 
@@ -107,6 +107,7 @@ pub(crate) fn run(args: &FlowArgs) -> Result<(), CliError> {
     match &args.what {
         FlowCommand::Run(args) => {
             let flow = read(&args.file)?;
+            check_name(args.name.as_deref())?;
             let name = args.name.clone().unwrap_or_else(|| name_of(&args.file));
             let mut told = Told::begin(&name, &args.how)?;
             if told.look()?.is_some() {
@@ -139,8 +140,25 @@ pub(crate) fn run(args: &FlowArgs) -> Result<(), CliError> {
 fn read(file: &Path) -> Result<Flow, CliError> {
     let text = fs::read_to_string(file);
     let text = text.map_err(|source| InputError::opening(file.display().to_string(), source))?;
-    let flow = Flow::read(&text);
-    flow.map_err(|fault| CliError::Service(format!("{}: {}", file.display(), fault.reason())))
+    let wrong = |why: &str| CliError::Service(format!("{}: {why}", file.display()));
+    let flow = Flow::read(&text).map_err(|fault| wrong(fault.reason()))?;
+    match flow.steps.is_empty() {
+        false => Ok(flow),
+        true => Err(wrong("it has no steps: write a [[step]] for each")),
+    }
+}
+
+/// # Errors
+/// A name that nobody could write.
+fn check_name(name: Option<&str>) -> Result<(), OptionError> {
+    match name.filter(|name| name.trim().is_empty()) {
+        None => Ok(()),
+        Some(name) => Err(OptionError::Value {
+            option: "--name",
+            value: format!("'{name}'"),
+            advice: "give the run a name, or leave it out",
+        }),
+    }
 }
 
 /// The name of the run of a file: `towns` of `flows/towns.toml`.

@@ -18,8 +18,8 @@ pub use found::{HmmScore, HmmState, HmmSummary};
 use crate::error::CliError;
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
-use crate::keep::clear;
-use crate::model::{ModelArgs, StoredModel};
+use crate::keep::{KeepArgs, clear};
+use crate::model::{ModelRunArgs, StoredModel};
 use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
 use crate::remark::remark;
@@ -53,15 +53,12 @@ type RowGroup = (Option<(HmmFitted, usize)>, Vec<f64>, Option<HmmPaths>);
 pub(crate) fn run(args: &HmmArgs) -> Result<(), CliError> {
     let task = args.command.task();
     let results = task.results;
-    if task.fit.is_none() {
-        results.keep.refuse("a model that is there already")?;
-    }
     let several = results.spread.total() > 1 || World::is_one_of_several();
     let start = Start {
         spread: &results.spread,
         threads: results.threads,
         file: task.file,
-        keep: &results.keep,
+        keep: &task.keep,
     };
     let prepare = |world: &World| prepare(&task, world, several);
     let Some((world, (seen, stored, folder))) = start.begin(prepare)? else {
@@ -85,7 +82,7 @@ pub(crate) fn run(args: &HmmArgs) -> Result<(), CliError> {
         write::files(&folder, &names, &seen, &model, &summary, &cancel)?;
     }
     let starts = task.fit.map_or(0, |fit| fit.starts);
-    clear((0..starts).filter_map(|start| kept(results, start)))?;
+    clear((0..starts).filter_map(|start| kept(&task.keep, start)))?;
     print(|to| match results.json {
         true => found::write_json(to, &summary),
         false => found::write_text(to, &summary),
@@ -93,8 +90,8 @@ pub(crate) fn run(args: &HmmArgs) -> Result<(), CliError> {
 }
 
 /// The checkpoints of one start, if there are to be any.
-fn kept(results: &ModelArgs, start: usize) -> Option<Checkpoints> {
-    let kept = results.keep.kept(KIND)?;
+fn kept(keep: &KeepArgs, start: usize) -> Option<Checkpoints> {
+    let kept = keep.kept(KIND)?;
     Some(kept.named(&(start + 1).to_string()))
 }
 
@@ -142,7 +139,7 @@ fn prepare(
 /// Fits from all starts on all ranks; the first with the largest ln p counts.
 fn fit(
     args: &HmmFitArgs,
-    results: &ModelArgs,
+    results: &ModelRunArgs,
     world: &World,
     seen: &Seen,
     (cancel, quiet): (&CancelToken, bool),
@@ -168,7 +165,7 @@ fn fit(
             let seen = &seen.observed;
             let start = method.start(comm, seen, states, (number, seed), &control);
             let start = start.await?;
-            let fitted = match kept(results, number) {
+            let fitted = match kept(&args.results.keep, number) {
                 Some(kept) => method.fit_kept(comm, &start, seen, &control, &kept).await?,
                 None => method.fit(comm, &start, seen, &control).await?,
             };

@@ -11,7 +11,7 @@ use crate::error::{CliError, OptionError, refusal};
 use crate::files::{Unwritable, writable};
 
 /// Options that let a run go on after an end that nobody wanted.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Results")]
 pub struct KeepArgs {
     /// Folder for checkpoints; a run that finds its own there goes on from it

@@ -130,7 +130,7 @@ pub use mixture::{
     ComponentCount, MixtureArgs, MixtureComponent, MixtureFitArgs, MixtureSummary,
     ShapeOfCovariance, WhichCriterion,
 };
-pub use model::ModelArgs;
+pub use model::{ModelArgs, ModelRunArgs};
 pub use pairs::{AlignArgs, Aligned, Letters};
 pub use pairwise::{PairwiseCluster, PairwiseSummary, Split};
 pub use read::OnMissing;
@@ -140,7 +140,7 @@ pub use scale::{ScaleArgs, ScaleMethod, ScaleSummary};
 pub use serve::ServeArgs;
 pub use spread::SpreadArgs;
 pub use summary::{Cluster, MethodStep, MissingRows, Summary, ThreadScaling};
-pub use table::TableArgs;
+pub use table::{ColumnArgs, RowArgs, TableArgs, WrittenArgs};
 pub use watch::WatchArgs;
 #[cfg(not(feature = "bench"))]
 pub use without_bench::BenchArgs;

@@ -46,12 +46,12 @@ struct Ready {
 /// # Errors
 /// Any [`CliError`]; then nothing has been written to the folder and to standard output.
 pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
-    let spread = &args.results.spread;
+    let spread = &args.results.run.spread;
     let several = spread.total() > 1 || World::is_one_of_several();
     args.check()?;
     let start = Start {
         spread,
-        threads: args.results.threads,
+        threads: args.results.run.threads,
         file: &args.file,
         keep: &args.results.keep,
     };
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
         return Ok(());
     };
     let cancel = cancel_on_interrupt();
-    let quiet = args.results.quiet || world.process().0 > 0;
+    let quiet = args.results.run.quiet || world.process().0 > 0;
     remark(quiet, &ready.left_out);
     let found = match &ready.stored {
         Some(model) => predict(args, &world, model, &ready.placed, &cancel)?,
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
         let named: Vec<_> = numbers.map(|number| kept.named(&number)).collect();
         named.into_iter().chain([kept])
     }))?;
-    print(|to| match args.results.json {
+    print(|to| match args.results.run.json {
         true => found::write_json(to, &summary),
         false => found::write_text(to, &summary),
     })
@@ -95,7 +95,7 @@ fn prepare(
     names: &[&str],
 ) -> Result<Ready, CliError> {
     let first = world.process().0 == 0;
-    let folder = match (&args.results.out, first) {
+    let folder = match (&args.results.run.out, first) {
         (Some(out), true) => {
             let read = [&args.file].into_iter().chain(&args.model);
             Some(ResultsFolder::check(out, names)?.apart_from(read, names)?)
@@ -118,16 +118,16 @@ fn prepare(
     let stored = stored.transpose()?;
     let columns = stored.as_ref().map(|stored| &stored.names[..]);
     let request = request(&args.file, args.table.clone(), columns, several)?;
-    let bar = TerminalBar::new(args.results.quiet || !first);
+    let bar = TerminalBar::new(args.results.run.quiet || !first);
     let table = read::read_table(&request, |rows| bar.read(rows));
     // An error must not be printed beside the bar.
     bar.clear();
     let table = table?;
-    if stored.is_none() && args.results.out.is_some() {
+    if stored.is_none() && args.results.run.out.is_some() {
         distinct(&table.file, &table.names)?;
     }
     let left_out = left_out(&table.left_out, KEEP);
-    let placed = Placed::new(table, false, args.table.standardise)?;
+    let placed = Placed::new(table, false, args.table.numbers.standardise)?;
     Ok(Ready {
         folder,
         left_out,
@@ -205,7 +205,7 @@ fn fit(
         let model = MixtureModel::join(parts.into_iter().map(|(model, _)| model))?;
         Some(in_columns((model, tried), &placed.space))
     };
-    let results = &args.results;
+    let results = &args.results.run;
     let found = measured(world, (results.scaling, results.profile), job, join);
     bar.clear();
     let found = found.map_err(|error| error.of("components"))?;
@@ -237,6 +237,6 @@ fn predict(
         (model.rows, model.labels) = (labels.rows, labels.labels);
         Some((model, Vec::new()))
     };
-    let results = &args.results;
+    let results = &args.results.run;
     measured(world, (results.scaling, results.profile), job, join)
 }

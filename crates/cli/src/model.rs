@@ -13,7 +13,7 @@ use crate::error::{CliError, OptionError};
 use crate::keep::KeepArgs;
 use crate::read::TableRequest;
 use crate::spread::SpreadArgs;
-use crate::table::{self, TableArgs};
+use crate::table::{self, RowArgs, TableArgs};
 
 /// The files of `--out` that all of them write.
 pub(crate) const LABELS: &str = "labels.csv";
@@ -25,21 +25,13 @@ pub(crate) const MAP: &str = "map.svg";
 /// Options that say where to run and what to do with the result.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Results")]
-pub struct ModelArgs {
+pub struct ModelRunArgs {
     /// Threads of each process [default: the cores, shared by the processes of a machine]
     #[arg(short = 't', long, value_name = "N", value_parser = count())]
     pub threads: Option<usize>,
 
-    /// Where to run.
-    #[command(flatten)]
-    pub spread: SpreadArgs,
-
-    /// Whether a run can go on after an end that nobody wanted.
-    #[command(flatten)]
-    pub keep: KeepArgs,
-
     /// Run with one thread too, and print the overhead f = (P·T_P − T_1)/T_1 and the efficiency
-    #[arg(long, conflicts_with = "checkpoint")]
+    #[arg(long)]
     pub scaling: bool,
 
     /// Print where the time went: the overhead in parts, and every rank and stage
@@ -57,12 +49,30 @@ pub struct ModelArgs {
     /// No progress and no remarks on standard error
     #[arg(short, long)]
     pub quiet: bool,
+
+    /// Where to run. The last one: what comes after it would be under its heading.
+    #[command(flatten)]
+    pub spread: SpreadArgs,
+}
+
+/// The same of a fit, which may have checkpoints.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Results")]
+#[command(mut_arg("scaling", |scaling| scaling.conflicts_with("checkpoint")))]
+pub struct ModelArgs {
+    /// What all have.
+    #[command(flatten)]
+    pub run: ModelRunArgs,
+
+    /// Whether a run can go on after an end that nobody wanted.
+    #[command(flatten)]
+    pub keep: KeepArgs,
 }
 
 /// The table to read; columns are those of a model, if there is one.
 pub(crate) fn request(
     file: &Path,
-    mut table: TableArgs,
+    mut table: RowArgs,
     columns: Option<&[String]>,
     several: bool,
 ) -> Result<TableRequest, OptionError> {
@@ -73,18 +83,11 @@ pub(crate) fn request(
             advice: "several processes cannot share standard input: name a file",
         });
     }
-    if !table.geo.is_empty() {
-        return Err(OptionError::Conflict {
-            option: "--geo",
-            other: "a model of numbers",
-            advice: "name the columns with --columns",
-        });
-    }
     if let Some(columns) = columns {
         let given = [
-            ("--columns", !table.columns.is_empty()),
-            ("--exclude", !table.exclude.is_empty()),
-            ("--standardise", table.standardise),
+            ("--columns", !table.numbers.columns.is_empty()),
+            ("--exclude", !table.numbers.exclude.is_empty()),
+            ("--standardise", table.numbers.standardise),
         ];
         if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
             return Err(OptionError::Conflict {
@@ -93,9 +96,13 @@ pub(crate) fn request(
                 advice: "leave it out: the model names its columns",
             });
         }
-        table.columns = columns.to_vec();
+        table.numbers.columns = columns.to_vec();
     }
-    table::request(file.to_owned(), table)
+    let rows = TableArgs {
+        rows: table,
+        geo: Vec::new(),
+    };
+    table::request(file.to_owned(), rows)
 }
 
 /// A model as `model.json` holds it.

@@ -104,7 +104,7 @@ impl ClusterPlan {
         let threads = threads.transpose()?;
         Ok(ClusterPlan {
             geo: !table.geo.is_empty(),
-            standardise: table.standardise,
+            standardise: table.rows.numbers.standardise,
             request: request(file, table)?,
             search,
             sample,

@@ -2,7 +2,7 @@
 //! library, and one of the processes speaks for all.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 
 use motet::{CommError, Current, CurrentConfig, RunError, World, tell_why};
@@ -19,7 +19,7 @@ use crate::spread::SpreadArgs;
 /// [`CliError::World`].
 pub(crate) fn current(spread: &SpreadArgs, threads: Option<usize>) -> Result<World, CliError> {
     check_threads(threads)?;
-    let library = spread.mpi_lib.clone();
+    let library = spread.library().map(Path::to_owned);
     Ok(World::current_with(&CurrentConfig { threads, library })?)
 }
 

@@ -52,8 +52,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         others,
         ..Launch::new(Family::Other, "", "")
     };
-    let is_alone = local && launch.total() == 1 && spread.mpi_lib.is_none();
-    let line = match search(spread.mpi_lib.as_deref()).find() {
+    let is_alone = local && launch.total() == 1 && spread.library().is_none();
+    let line = match search(spread.library()).find() {
         Err(MpiError::NotFound { .. } | MpiError::Static) if is_alone && dry_run => {
             let line = lone_line(&launch, &program);
             return print(|to| writeln!(to, "{line}"));
@@ -172,7 +172,8 @@ fn check_files(_: usize) -> Result<(), CliError> {
 /// # Errors
 /// There is no such file.
 fn check_hostfile(file: Option<&Path>) -> Result<(), CliError> {
-    match file.filter(|file| !file.is_file()) {
+    // A pipe, as of `<(…)` in a shell, is read as a file.
+    match file.filter(|file| !file.exists() || file.is_dir()) {
         None => Ok(()),
         Some(file) => Err(CliError::Options(OptionError::Value {
             option: "--hostfile",
@@ -321,5 +322,24 @@ fn become_it(mut command: Command) -> Result<(), CliError> {
             code: status.code(),
         })),
         Err(source) => Err(not_started(launcher, source)),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_may_come_through_a_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert!(check_hostfile(Some(&pipe)).is_ok());
+        let none = folder.path().join("none");
+        for other in [folder.path(), none.as_path()] {
+            let told = check_hostfile(Some(other)).unwrap_err().to_string();
+            assert!(told.contains("there is no such file"), "{told}");
+        }
     }
 }

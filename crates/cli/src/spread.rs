@@ -1,12 +1,12 @@
 //! Options that say on which processes and nodes something runs.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use motet_sync::thread;
 
-use crate::amount::count;
+use crate::amount::{count, given, path};
 
 /// Options that say on which processes a command or a program runs.
 #[derive(Debug, Clone, Args)]
@@ -34,7 +34,7 @@ pub struct SpreadArgs {
     pub launcher_exec: Option<PathBuf>,
 
     /// The MPI library: a file, or a folder that holds it [default: found]
-    #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB")]
+    #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB", value_parser = path())]
     pub mpi_lib: Option<PathBuf>,
 }
 
@@ -47,6 +47,11 @@ const BATCH: [&str; 4] = [
 ];
 
 impl SpreadArgs {
+    /// The MPI library that was named.
+    pub(crate) fn library(&self) -> Option<&Path> {
+        given(self.mpi_lib.as_ref())
+    }
+
     /// All processes.
     pub(crate) fn total(&self) -> usize {
         self.processes * self.nodes

@@ -83,6 +83,22 @@ impl RunWatch {
         })
     }
 
+    /// Ends the run that [`RunWatch::why`] shows, in all its processes, with
+    /// [`RunError::Elsewhere`](crate::RunError::Elsewhere), which has this process and the reason.
+    /// For who finds out from outside that it cannot go on, also where the ranks of this process
+    /// have ended and wait for the others. Whether there was a run over several processes: another
+    /// is left alone.
+    pub fn end(&self, reason: &str) -> bool {
+        let ended = self.with_last(|ranks| match ranks {
+            WatchedRanks::Here(_) => false,
+            WatchedRanks::Everywhere(processes) => {
+                processes.give_up(reason);
+                true
+            }
+        });
+        ended == Some(true)
+    }
+
     /// Asks for a report: [`RunWatch::wait_asked`] returns, in process 0. Requests within a second
     /// of one that was told there are answered with that. Does not wait.
     pub fn ask(&self) {

@@ -165,8 +165,8 @@ fn start(config: &CurrentConfig) -> Result<World, CurrentError> {
     if !World::is_one_of_several() {
         return Ok(World::threads(threads.unwrap_or(0)));
     }
-    let named = env::var_os("MOTET_MPI_LIB").map(PathBuf::from);
-    let named = config.library.clone().or(named);
+    let named = env::var_os("MOTET_MPI_LIB").filter(|named| !named.is_empty());
+    let named = config.library.clone().or(named.map(PathBuf::from));
     let search = LibrarySearch::usual(named, |name| env::var_os(name));
     let path = search.find().map_err(CurrentError::Mpi)?;
     let processes = Library::open(&path).and_then(|library| Processes::start(&library));

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::amount::path;
+
 /// Options of `motet doctor`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -13,7 +15,7 @@ use clap::Args;
 )]
 pub struct DoctorArgs {
     /// Only this MPI library: a file, or a folder that holds it [default: all that are found]
-    #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB")]
+    #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB", value_parser = path())]
     pub mpi_lib: Option<PathBuf>,
 
     /// The Python to ask

@@ -98,6 +98,12 @@ pub enum InputError {
         /// The system's reason.
         source: io::Error,
     },
+    /// Memory does not hold it.
+    #[error("there is not enough memory for {file}: give fewer rows, or raise the limit")]
+    Memory {
+        /// The path as given.
+        file: String,
+    },
     /// The file is damaged or cut.
     #[error("broken {packed} data in {file}: {source}: fetch or pack the file again")]
     BrokenPack {

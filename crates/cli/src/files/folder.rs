@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile, TempPath};
 
+use super::place::{OutputPlace, parent_of};
 use crate::error::OutputError;
 
 /// What writes the bytes of a file.
@@ -38,19 +39,26 @@ impl ResultsFolder {
             path: path.to_owned(),
             sync: File::sync_all,
         };
-        writable(path).map_err(|problem| match problem {
-            Unwritable::NoFolder(file) => OutputError::NotADirectory {
-                path: path.to_owned(),
-                file,
-            },
-            Unwritable::Fault(source) => OutputError::Write {
-                path: path.to_owned(),
-                source,
-            },
-        })?;
-        for target in names.iter().map(|name| path.join(name)) {
-            if target.is_dir() {
-                return Err(OutputError::InTheWay { path: target });
+        let targets = names.iter().map(|name| path.join(name));
+        let places: Vec<Result<(PathBuf, OutputPlace), OutputError>> = targets
+            .map(|target| OutputPlace::of(&target).map(|place| (target, place)))
+            .collect();
+        let mut places_there = places.iter();
+        let all_pipes = places_there.all(|place| matches!(place, Ok((_, OutputPlace::Pipe))));
+        // A device takes what is written also where its folder takes no files.
+        if names.is_empty() || !all_pipes {
+            writable(path).map_err(|problem| problem.below(path))?;
+        }
+        for place in places {
+            let (target, place) = place?;
+            let OutputPlace::File(file) = place else {
+                continue;
+            };
+            if file != target {
+                probe(parent_of(&file)).map_err(|source| OutputError::Write {
+                    path: target,
+                    source,
+                })?;
             }
         }
         Ok(folder)
@@ -139,28 +147,49 @@ impl ResultsFolder {
         files: &[Content<'_>],
         stop: &impl Fn() -> bool,
     ) -> Result<Option<Vec<Staged>>, OutputError> {
-        let mut staged = Vec::with_capacity(files.len());
+        let (mut staged, mut pipes) = (Vec::with_capacity(files.len()), Vec::new());
         for file in files {
             let target = self.path.join(file.name);
-            let temporary = self.temporary(file).map_err(|source| OutputError::Write {
-                path: target.clone(),
-                source,
-            })?;
-            staged.push(Staged { temporary, target });
+            match OutputPlace::of(&target)? {
+                OutputPlace::Pipe => pipes.push((file, target)),
+                OutputPlace::File(place) => {
+                    let temporary = self.temporary(file, &place);
+                    let temporary = temporary.map_err(|source| OutputError::Write {
+                        path: target,
+                        source,
+                    })?;
+                    staged.push(Staged {
+                        temporary,
+                        target: place,
+                    });
+                }
+            }
             if stop() {
                 return Ok(None);
             }
         }
+        // What has gone into a pipe cannot be taken back: all else is ready by then.
+        for (file, path) in pipes {
+            pour(file, &path).map_err(|source| OutputError::Write { path, source })?;
+        }
         Ok(Some(staged))
     }
 
-    fn temporary(&self, file: &Content<'_>) -> io::Result<TempPath> {
-        let mut to = BufWriter::new(public_temporary(&self.path)?);
+    /// Beside the place that it is to take.
+    fn temporary(&self, file: &Content<'_>, place: &Path) -> io::Result<TempPath> {
+        let mut to = BufWriter::new(public_temporary(parent_of(place))?);
         (file.write)(&mut to)?;
         let written = to.into_inner()?;
         (self.sync)(written.as_file())?;
         Ok(written.into_temp_path())
     }
+}
+
+/// Writes into what is there, which keeps its name.
+fn pour(file: &Content<'_>, path: &Path) -> io::Result<()> {
+    let mut to = BufWriter::new(File::options().write(true).open(path)?);
+    (file.write)(&mut to)?;
+    to.flush()
 }
 
 /// Removes folders that were made here, if they are empty, from the last to the first.
@@ -178,14 +207,30 @@ pub(crate) enum Unwritable {
     Fault(io::Error),
 }
 
+impl Unwritable {
+    /// The same, of a folder of results.
+    fn below(self, folder: &Path) -> OutputError {
+        let path = folder.to_owned();
+        match self {
+            Unwritable::NoFolder(file) => OutputError::NotADirectory { path, file },
+            Unwritable::Fault(source) => OutputError::Write { path, source },
+        }
+    }
+}
+
 /// Checks, without leaving a trace, that files can be written to a folder, which need not be there.
 pub(crate) fn writable(folder: &Path) -> Result<(), Unwritable> {
     let there = existing(folder);
     if !there.is_dir() {
         return Err(Unwritable::NoFolder(there));
     }
-    let probe = Builder::new().prefix(".motet-").tempfile_in(&there);
-    probe.map(drop).map_err(Unwritable::Fault)
+    probe(&there).map_err(Unwritable::Fault)
+}
+
+/// Makes a file in a folder, which goes at once.
+fn probe(folder: &Path) -> io::Result<()> {
+    let made = Builder::new().prefix(".motet-").tempfile_in(folder);
+    made.map(drop)
 }
 
 /// A written file that waits for its name; it vanishes when it never gets it.
@@ -226,14 +271,14 @@ fn set_aside(target: &Path) -> io::Result<Option<TempPath>> {
     if !is_there(target) {
         return Ok(None);
     }
-    let folder = existing(target.parent().unwrap_or(target));
+    let folder = parent_of(target);
     let mut name = Builder::new();
     name.prefix(".motet-");
     // It itself, whatever it is and however long. Some file systems give a file no second name.
-    if let Ok(linked) = name.make_in(&folder, |path| fs::hard_link(target, path)) {
+    if let Ok(linked) = name.make_in(folder, |path| fs::hard_link(target, path)) {
         return Ok(Some(linked.into_temp_path()));
     }
-    let before = name.tempfile_in(&folder)?.into_temp_path();
+    let before = name.tempfile_in(folder)?.into_temp_path();
     fs::copy(target, &before)?;
     Ok(Some(before))
 }
@@ -398,7 +443,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_that_leads_nowhere_is_written_over_or_stays() {
+    fn a_link_that_leads_nowhere_is_followed_or_stays() {
         let root = tempfile::tempdir().unwrap();
         let link = root.path().join("x");
         std::os::unix::fs::symlink("nowhere", &link).unwrap();
@@ -411,7 +456,9 @@ mod tests {
         assert_eq!(fs::read_link(&link).unwrap(), Path::new("nowhere"));
         fs::remove_dir_all(root.path().join("y")).unwrap();
         assert!(folder.write(&files, || false).unwrap());
-        assert_eq!(listing(root.path()), [pair("x", "1"), pair("y", "2")]);
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("nowhere"));
+        let there = [pair("nowhere", "1"), pair("x", "1"), pair("y", "2")];
+        assert_eq!(listing(root.path()), there);
     }
 
     #[test]

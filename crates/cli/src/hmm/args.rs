@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use crate::amount::{count, not_negative, positive};
-use crate::model::{CURVE, LABELS, MAP, MODEL, ModelArgs, TRACE};
-use crate::table::TableArgs;
+use crate::keep::KeepArgs;
+use crate::model::{CURVE, LABELS, MAP, MODEL, ModelArgs, ModelRunArgs, TRACE};
+use crate::table::{ColumnArgs, RowArgs, WrittenArgs};
 
 /// One line per sequence.
 pub(super) const SCORES: &str = "scores.csv";
@@ -41,6 +42,9 @@ pub enum HmmCommand {
 /// Options of `motet hmm fit`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP_TAIL)]
+#[command(mut_arg("symbol", |symbol| {
+    symbol.conflicts_with_all(["columns", "exclude", "standardise"])
+}))]
 pub struct HmmFitArgs {
     /// The sequences; - reads standard input
     #[arg(value_name = "FILE")]
@@ -49,6 +53,14 @@ pub struct HmmFitArgs {
     /// What the rows are.
     #[command(flatten)]
     pub seen: SeenArgs,
+
+    /// The columns of numbers.
+    #[command(flatten)]
+    pub numbers: ColumnArgs,
+
+    /// The table.
+    #[command(flatten)]
+    pub written: WrittenArgs,
 
     /// Number of states
     #[arg(short = 's', long, value_name = "S", value_parser = count(), help_heading = "Model")]
@@ -97,13 +109,17 @@ pub struct HmmUseArgs {
     #[command(flatten)]
     pub seen: SeenArgs,
 
+    /// The table.
+    #[command(flatten)]
+    pub written: WrittenArgs,
+
     /// The model.json of motet hmm fit
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub model: PathBuf,
 
     /// What to do with the result.
     #[command(flatten)]
-    pub results: ModelArgs,
+    pub results: ModelRunArgs,
 }
 
 /// Options that say what the rows are.
@@ -111,27 +127,34 @@ pub struct HmmUseArgs {
 pub struct SeenArgs {
     /// Column of symbols, name or number from 1 [default: the rows are numbers]
     #[arg(long, value_name = "COL", help_heading = "Sequences")]
-    #[arg(conflicts_with_all = ["columns", "exclude", "standardise"])]
     pub symbol: Option<String>,
 
     /// Column that names the sequence of each row [default: all rows are one sequence]
     #[arg(long, value_name = "COL", help_heading = "Sequences")]
     pub sequence: Option<String>,
-
-    /// The table.
-    #[command(flatten)]
-    pub table: TableArgs,
 }
 
 /// What the three commands have in common.
 pub(super) struct Task<'a> {
     pub(super) file: &'a Path,
     pub(super) seen: &'a SeenArgs,
-    pub(super) results: &'a ModelArgs,
+    pub(super) table: RowArgs,
+    pub(super) results: &'a ModelRunArgs,
+    pub(super) keep: KeepArgs,
     pub(super) fit: Option<&'a HmmFitArgs>,
     pub(super) model: Option<&'a Path>,
     /// Whether paths are wanted.
     pub(super) paths: bool,
+}
+
+/// Rows without weights, of which nothing is kept.
+fn rows(numbers: &ColumnArgs, written: &WrittenArgs) -> RowArgs {
+    RowArgs {
+        numbers: numbers.clone(),
+        keep: Vec::new(),
+        weight: None,
+        written: written.clone(),
+    }
 }
 
 impl HmmCommand {
@@ -140,7 +163,9 @@ impl HmmCommand {
             Task {
                 file: &args.file,
                 seen: &args.seen,
+                table: rows(&ColumnArgs::default(), &args.written),
                 results: &args.results,
+                keep: KeepArgs::default(),
                 fit: None,
                 model: Some(&args.model),
                 paths,
@@ -150,7 +175,9 @@ impl HmmCommand {
             HmmCommand::Fit(args) => Task {
                 file: &args.file,
                 seen: &args.seen,
-                results: &args.results,
+                table: rows(&args.numbers, &args.written),
+                results: &args.results.run,
+                keep: args.results.keep.clone(),
                 fit: Some(args),
                 model: None,
                 paths: true,

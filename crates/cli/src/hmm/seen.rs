@@ -33,7 +33,7 @@ fn check_fasta(task: &Task<'_>) -> Result<(), OptionError> {
     let seen = task.seen;
     let symbol = seen.symbol.as_ref().map(|_| "--symbol");
     let sequence = seen.sequence.as_ref().map(|_| "--sequence");
-    match symbol.or(sequence).or(seen.table.given()) {
+    match symbol.or(sequence).or(task.table.given()) {
         None => Ok(()),
         Some(option) => Err(OptionError::Conflict {
             option,
@@ -70,18 +70,6 @@ impl Seen {
         several: bool,
         on_rows: impl Fn(usize),
     ) -> Result<Seen, CliError> {
-        let table = &task.seen.table;
-        let unfit = [
-            ("--weight", table.weight.is_some()),
-            ("--keep", !table.keep.is_empty()),
-        ];
-        if let Some((option, _)) = unfit.into_iter().find(|(_, given)| *given) {
-            return Err(CliError::Options(OptionError::Conflict {
-                option,
-                other: "a hidden Markov model",
-                advice: "leave it out",
-            }));
-        }
         let discrete =
             stored.map(|(model, _)| matches!(model.emissions(), Emissions::Discrete { .. }));
         let fasta = is_file(task.file) && is_fasta(&InputText::open(task.file)?.head);
@@ -103,7 +91,7 @@ impl Seen {
             return Seen::of_symbols(task, fasta_texts(task)?, known);
         }
         let columns = known.filter(|_| !symbols);
-        let mut request = request(task.file, table.clone(), columns, several)?;
+        let mut request = request(task.file, task.table.clone(), columns, several)?;
         request.choice.keep = task
             .seen
             .symbol
@@ -132,7 +120,7 @@ impl Seen {
             distinct(&table.file, &table.names)?;
         }
         let left_out = left_out(&table.left_out, "");
-        let placed = Placed::new(table, false, task.seen.table.standardise)?;
+        let placed = Placed::new(table, false, task.table.numbers.standardise)?;
         if let Some(marks) = &marks {
             let there = |row: &usize| placed.dropped.binary_search(row).is_err();
             check_marks(task, marks, (1..).filter(there))?;
@@ -277,7 +265,7 @@ fn texts(task: &Task<'_>, mut kept: Vec<(String, Vec<String>)>) -> Result<Texts,
     let (mut names, mut runs) = (Vec::<String>::new(), Vec::<Vec<String>>::new());
     for (row, symbol) in symbols.into_iter().enumerate() {
         let gone = is_missing(&symbol);
-        if gone && task.seen.table.missing == OnMissing::DropRow {
+        if gone && task.table.written.missing == OnMissing::DropRow {
             continue;
         }
         if gone {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::amount::{count, not_negative};
 use crate::error::OptionError;
 use crate::model::{CURVE, LABELS, MAP, MODEL, ModelArgs, TRACE};
-use crate::table::TableArgs;
+use crate::table::RowArgs;
 
 /// Options of `motet mixture`.
 #[derive(Debug, Clone, Args)]
@@ -29,7 +29,7 @@ pub struct MixtureArgs {
 
     /// What the rows are.
     #[command(flatten)]
-    pub table: TableArgs,
+    pub table: RowArgs,
 
     /// How to fit.
     #[command(flatten)]

@@ -180,14 +180,14 @@ pub(super) fn summarise(
             covariance,
         }
     });
-    let what = args.table.missing;
-    let out = args.results.out.as_deref();
+    let what = args.table.written.missing;
+    let out = args.results.run.out.as_deref();
     MixtureSummary {
         motet: env!("CARGO_PKG_VERSION"),
         file: label(&args.file),
         points: model.labels.len(),
         columns: placed.names.clone(),
-        standardised: args.table.standardise,
+        standardised: args.table.numbers.standardise,
         missing: (what != OnMissing::Error).then_some(MissingRows {
             what,
             dropped_rows: placed.dropped.len(),

@@ -127,6 +127,10 @@ impl Columns {
         if self.len() > SHOWN {
             advice.push_str(&format!(" and {} more", self.len() - SHOWN));
         }
+        // Names are told apart by commas where they are asked for.
+        if self.names.iter().any(|name| name.contains(',')) {
+            advice.push_str("; give the number of one whose name has a comma");
+        }
         advice
     }
 }
@@ -180,6 +184,14 @@ mod tests {
         assert!(!text("zz").contains("did you mean"));
         assert!(text("4").contains("the columns are latitude"));
         assert!(text("0").contains("the columns are latitude"));
+    }
+
+    #[test]
+    fn a_name_with_a_comma_is_given_by_its_number() {
+        let told = |names: &[&str]| columns(names).find("a").unwrap_err().to_string();
+        let words = "; give the number of one whose name has a comma";
+        assert!(told(&["a,x", "y"]).ends_with(words));
+        assert!(!told(&["x", "y"]).contains(words));
     }
 
     #[test]

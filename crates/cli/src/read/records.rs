@@ -10,7 +10,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use super::source::{InputText, fault};
 use crate::error::{InputError, InputPosition};
 
-/// A row longer than this is a quotation mark that nobody closed.
+/// A row of several lines that is longer than this is a quotation mark that nobody closed.
 const ROW_BYTES: usize = 16 * 1024 * 1024;
 
 /// One row: where it begins and its fields, trimmed of blanks.
@@ -169,7 +169,8 @@ impl Records {
             match result {
                 ReadRecordResult::OutputFull => self.output.resize(self.output.len() * 2, 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
-                ReadRecordResult::InputEmpty if bytes > ROW_BYTES => {
+                // The last line of a text without a line end is long, and no more.
+                ReadRecordResult::InputEmpty if bytes > ROW_BYTES && self.raw.ends_with(b"\n") => {
                     return Err(InputError::OpenQuote {
                         place: self.place(line),
                     });
@@ -325,6 +326,15 @@ mod tests {
             };
             assert_eq!(place.to_string(), format!("in.csv:{line}"));
         }
+    }
+
+    #[test]
+    fn a_long_last_line_without_a_line_end_is_a_row() {
+        let long: &'static str = format!("a\n{}", "x".repeat(ROW_BYTES + 2)).leak();
+        let read = rows(long).unwrap();
+        assert_eq!(read[1].1[0].len(), ROW_BYTES + 2);
+        let open: &'static str = format!("a\n\"{}", "x".repeat(ROW_BYTES + 2)).leak();
+        assert!(matches!(rows(open), Err(InputError::OpenQuote { .. })));
     }
 
     #[test]

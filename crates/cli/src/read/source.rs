@@ -173,6 +173,9 @@ fn has_more(bytes: &mut impl BufRead) -> io::Result<bool> {
 /// system.
 pub(crate) fn fault(label: &str, packed: Option<&'static str>, source: io::Error) -> InputError {
     let file = label.to_owned();
+    if source.kind() == io::ErrorKind::OutOfMemory {
+        return InputError::Memory { file };
+    }
     match packed.filter(|_| source.raw_os_error().is_none()) {
         Some(packed) => InputError::BrokenPack {
             file,
@@ -268,6 +271,17 @@ mod tests {
         let bytes = compress_to_vec(&b"1,2\n"[..], CompressionLevel::Fastest);
         let read = InputText::from_reader("in".to_owned(), Faulty(Cursor::new(bytes)));
         assert!(matches!(read.err(), Some(InputError::Read { .. })));
+    }
+
+    #[test]
+    fn what_memory_does_not_hold_is_no_fault_of_the_disk_or_the_pack() {
+        for packed in [None, Some("gzip")] {
+            let told = fault("a.npy", packed, io::ErrorKind::OutOfMemory.into()).to_string();
+            assert!(
+                told.starts_with("there is not enough memory for a.npy: "),
+                "{told}"
+            );
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::ProgramFolder;
+use crate::program::{ProgramFolder, Run};
 use crate::serve::Serving;
 
 const TOWNS: &str = r#"
@@ -54,6 +54,23 @@ fn sem_g401_a_workflow_runs_to_its_end_with_its_steps_told() {
     flow("watch nothing").refusal(&["\"nothing\"", "motet call /workflow"]);
     flow("run towns.toml --at /drive --name x").refusal(&["look"]);
     serving.interrupt();
+}
+
+#[test]
+fn sem_g401_a_workflow_without_steps_and_a_run_without_a_name_are_refused() {
+    let place = ProgramFolder::new();
+    place.write("towns.toml", TOWNS);
+    // What is wrong is told before any node is asked.
+    for (name, text) in [("none.toml", ""), ("none.json", "{}")] {
+        place.write(name, text);
+        let run = place.run(&format!("flow run {name} --url http://127.0.0.1:1"));
+        run.refusal(&[name, "no steps"]);
+    }
+    for name in ["", " "] {
+        let mut run = place.command("flow run towns.toml --url http://127.0.0.1:1 --name");
+        let run = run.arg(name).output().unwrap();
+        Run::from(run).refusal(&["--name", "give the run a name"]);
+    }
 }
 
 #[test]

@@ -32,6 +32,42 @@ fn the_help_of_cluster_names_every_option_and_has_examples() {
     );
 }
 
+#[test]
+fn sem_g580_the_help_lists_what_a_command_takes() {
+    let place = ProgramFolder::new();
+    let with_model = "--geo --weight --keep --columns --exclude --standardise --checkpoint";
+    for (command, takes, not) in [
+        ("mixture", "--columns --keep --weight --checkpoint", "--geo"),
+        (
+            "hmm fit",
+            "--symbol --columns --standardise --missing --checkpoint",
+            "--geo --weight --keep",
+        ),
+        (
+            "hmm decode",
+            "--symbol --sequence --missing --scaling",
+            with_model,
+        ),
+        (
+            "hmm score",
+            "--symbol --sequence --missing --scaling",
+            with_model,
+        ),
+    ] {
+        let help = place.run(&format!("{command} --help")).quiet_success();
+        let lists = |option: &str| {
+            let mut lines = help.lines().map(str::trim_start);
+            lines.any(|line| line.starts_with(option))
+        };
+        assert!(takes.split(' ').all(lists), "{command}: {help}");
+        assert!(!not.split(' ').any(lists), "{command}: {help}");
+        for option in not.split(' ') {
+            let run = place.run(&format!("{command} x.csv {option}"));
+            run.refusal(&[option, &format!("see motet {command} --help")]);
+        }
+    }
+}
+
 #[cfg(not(feature = "mesh"))]
 #[test]
 fn sem_g255_without_the_mesh_the_program_says_how_to_get_it() {

@@ -216,7 +216,7 @@ fn sem_g153_what_does_not_fit_a_model_is_said_before_any_work() {
             "mixture p.csv --columns x,y -k 2 --model a",
             "--components does not go with",
         ),
-        ("mixture p.csv --geo x,y -k 2", "--geo does not go with"),
+        ("mixture p.csv --geo x,y -k 2", "'--geo'"),
         (
             "mixture p.csv --columns x,name -k 2",
             "p.csv:2, column name",
@@ -234,7 +234,7 @@ fn sem_g153_what_does_not_fit_a_model_is_said_before_any_work() {
         ),
         (
             "hmm fit d.csv --columns x --sequence day -s 2 --weight x",
-            "--weight does not go",
+            "'--weight'",
         ),
         (
             "hmm fit d.csv --columns x --sequence none -s 2",

@@ -137,6 +137,58 @@ fn sem_g129_what_does_not_fit_is_said_before_any_work() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn sem_g578_a_pipe_gets_the_matrix_and_keeps_its_name() {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+    let place = ProgramFolder::with("s.fasta", FASTA);
+    let path = place.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    // Open for both ends, so that nobody waits for the other one.
+    let mut options = File::options();
+    options.read(true).write(true);
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let mut pipe = options.open(&path).unwrap();
+    place
+        .run("distance s.fasta --out pipe --quiet")
+        .quiet_success();
+    assert!(path.metadata().unwrap().file_type().is_fifo());
+    let mut bytes = [0; 4096];
+    let count = pipe.read(&mut bytes).unwrap();
+    place
+        .run("distance s.fasta --out d.npy --quiet")
+        .quiet_success();
+    assert_eq!(
+        bytes[..count],
+        std::fs::read(place.path("d.npy")).unwrap()[..]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn sem_g578_a_link_of_the_matrix_is_followed_and_stays() {
+    let place = ProgramFolder::with("s.fasta", FASTA);
+    std::fs::create_dir(place.path("far")).unwrap();
+    place.write("far/old.npy", "old");
+    for name in ["far/old.npy", "far/new.npy"] {
+        let link = place.path("link.npy");
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(name, &link).unwrap();
+        place
+            .run("distance s.fasta --out link.npy --quiet")
+            .quiet_success();
+        assert_eq!(link.read_link().unwrap(), std::path::Path::new(name));
+        let bytes = std::fs::read(place.path(name)).unwrap();
+        assert!(bytes.starts_with(b"\x93NUMPY"), "{name}");
+    }
+    std::os::unix::fs::symlink("nowhere/d.npy", place.path("lost.npy")).unwrap();
+    let run = place.run("distance s.fasta --out lost.npy");
+    run.refusal(&["cannot write ./lost.npy"]);
+}
+
 #[test]
 fn the_help_of_distance_fits() {
     let help = ProgramFolder::new().run("distance --help").quiet_success();

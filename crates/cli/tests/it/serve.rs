@@ -191,6 +191,17 @@ fn sem_g433_a_node_with_keys_is_called_with_a_token() {
 }
 
 #[test]
+fn sem_g433_a_variable_that_is_empty_is_none() {
+    let place = ProgramFolder::new();
+    let serving = Serving::start(&place, "");
+    let mut call = place.command(&format!("call --url {} /drive", serving.url));
+    for name in ["MOTET_TOKEN", "MOTET_CA", "MOTET_CERT"] {
+        call.env(name, "");
+    }
+    Run::from(call.output().unwrap()).quiet_success();
+}
+
+#[test]
 fn sem_g433_a_folder_with_blanks_is_quoted_in_the_lines_to_type() {
     let place = ProgramFolder::new();
     let made = Run::from(place.command("keys new").arg("my keys").output().unwrap());

@@ -326,6 +326,38 @@ fn sem_g321_any_process_sees_the_ranks_of_all() {
 }
 
 #[test]
+fn sem_g579_who_looks_ends_a_run_of_which_no_rank_is_left_here() {
+    within(patience(), || {
+        let ended = processes(2, |end| {
+            let own = end.process();
+            let world = World::over(end, 1).workers(1);
+            let watch = world.watch();
+            let looking = (own == 0).then(|| {
+                thread::spawn(move || {
+                    seen(&watch, |graph| graph.ranks[0] == RankNow::Finished);
+                    watch.end("nobody will send")
+                })
+            });
+            let ended = world.run(async |comm| -> Outcome<()> {
+                // It holds its thread where it waits, as ranks of other languages do.
+                while comm.rank() == 1 && !comm.run_is_over() {
+                    thread::yield_now();
+                }
+                Ok(())
+            });
+            if let Some(looking) = looking {
+                assert!(looking.join().unwrap());
+            }
+            ended.map_err(|error| error.to_string())
+        });
+        let told: Result<Vec<()>, String> = Err("process 0: nobody will send".to_owned());
+        assert_eq!(ended, [told.clone(), told]);
+    });
+    let world = World::threads(1);
+    assert!(!world.watch().end("it does not run"));
+}
+
+#[test]
 fn sem_g322_a_process_that_does_not_answer_is_named() {
     within(patience(), || {
         let seen_by = processes(3, |end| {

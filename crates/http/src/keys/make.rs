@@ -8,6 +8,7 @@ use rcgen::{
     KeyUsagePurpose, SanType,
 };
 use ring::rand::{SecureRandom, SystemRandom};
+use rustls::pki_types::ServerName;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ impl Keys {
     /// then.
     pub fn make(folder: &Path, hosts: &[String], days: u64) -> Result<(), KeysError> {
         check(days)?;
+        check_hosts(hosts)?;
         let (admin, viewer) = (fresh()?, fresh()?);
         let hosts: Vec<String> = hosts.iter().map(|host| host.to_lowercase()).collect();
         let wrong = |why: rcgen::Error| {
@@ -114,6 +116,7 @@ impl Keys {
     ) -> Result<PathBuf, KeysError> {
         plain(&[name, role])?;
         check(days)?;
+        check_hosts(hosts)?;
         let file = folder.join(format!("{name}.pem"));
         if ["ca", "server"].contains(&name) || file.exists() {
             let reason = format!("{} is there already; choose another name", file.display());
@@ -187,6 +190,21 @@ fn plain(words: &[&str]) -> Result<(), KeysError> {
         None => Ok(()),
         Some(word) => Err(KeysError::Asked(format!(
             "{word:?} is no name; use letters, digits, - and _"
+        ))),
+    }
+}
+
+/// A certificate takes names by which no client could call.
+fn check_hosts(hosts: &[String]) -> Result<(), KeysError> {
+    let is_none = |host: &&String| {
+        let name = host.trim_matches(['[', ']']);
+        let name = name.strip_prefix("*.").unwrap_or(name);
+        ServerName::try_from(name).is_err()
+    };
+    match hosts.iter().find(is_none) {
+        None => Ok(()),
+        Some(host) => Err(KeysError::Asked(format!(
+            "no certificate for {host:?}; write names such as robot.example, or addresses"
         ))),
     }
 }

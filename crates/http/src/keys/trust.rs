@@ -19,13 +19,20 @@ pub(super) const HOST: &str = "urn:motet:host:";
 /// A certificate, and its key.
 pub(crate) type Pair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// Certificates of a file.
+/// Certificates of a file: one at least.
 pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, KeysError> {
     let wrong = |why| pem_error(file.to_owned(), why);
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file)
         .map_err(wrong)?
         .collect();
-    read.map_err(wrong)
+    let read = read.map_err(wrong)?;
+    match read.is_empty() {
+        false => Ok(read),
+        true => {
+            let reason = "there is no certificate in it".to_owned();
+            Err(KeysError::Content(file.to_owned(), reason))
+        }
+    }
 }
 
 /// A certificate and the key beside it.

@@ -112,6 +112,12 @@ fn sem_g430_keys_are_made_whole_and_once() {
     let none = Folder::none("keys-none");
     let wrong = Keys::make(&none.0, &["schön".to_owned()], 10).unwrap_err();
     assert!(wrong.to_string().contains("schön"), "{wrong}");
+    for host in ["bad host!", "", " ", "a..b", "[]"] {
+        let wrong = Keys::make(&none.0, &["robot.example".to_owned(), host.to_owned()], 10);
+        let told = wrong.unwrap_err().to_string();
+        assert!(told.contains(&format!("{host:?}")), "{told}");
+    }
+    assert!(!none.0.exists(), "nothing is left of them");
     let long = Keys::make(&none.0, &[], 100_000).unwrap_err();
     assert!(long.to_string().contains("100000 days"), "{long}");
     assert!(!none.0.exists(), "nothing is left of it");
@@ -199,6 +205,17 @@ fn sem_g431_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
     // Who speaks HTTP gets none.
     let answer = shop.get("/healthz");
     assert_eq!(answer.status, 0, "{answer:?}");
+}
+
+#[test]
+fn sem_g431_a_file_without_a_certificate_is_no_authority() {
+    let folder = Folder::new("no-authority");
+    let file = folder.0.join("notes.pem");
+    fs::write(&file, "none yet\n").unwrap();
+    let peer = Peer::with("https://127.0.0.1:1", &Access::new(None, Some(file)));
+    let told = peer.err().map(|fault| fault.to_string()).unwrap();
+    assert!(told.contains("notes.pem"), "{told}");
+    assert!(told.contains("there is no certificate in it"), "{told}");
 }
 
 #[test]

@@ -246,6 +246,16 @@ impl RunProcesses {
         self.tell_all(ENDED, message.as_bytes());
     }
 
+    /// Somebody here who is no rank ends the run, in all processes.
+    pub(crate) fn give_up(&self, reason: &str) {
+        // First: from the end on this process may leave.
+        self.failed(reason);
+        self.end(EarlyEnd::Elsewhere {
+            process: self.own(),
+            message: reason.to_owned(),
+        });
+    }
+
     /// All ranks here have ended well: the other processes are told.
     pub(crate) fn done(&self) {
         self.control.state.lock().is_done(self.own());

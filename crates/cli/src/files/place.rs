@@ -1,0 +1,74 @@
+//! What is at the place of a file that is to be written.
+
+use std::fs::{self, FileType};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::OutputError;
+
+/// Where the bytes of a file go.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum OutputPlace {
+    /// They become this file, which may be there. Symbolic links are followed.
+    File(PathBuf),
+    /// They go into what is there, as a pipe or a terminal, which a file would only take the name
+    /// of.
+    Pipe,
+}
+
+impl OutputPlace {
+    /// That of this path. Nothing is opened.
+    ///
+    /// # Errors
+    /// [`OutputError::InTheWay`] of a directory, [`OutputError::NoFile`] of what takes no bytes in
+    /// a row, [`OutputError::Write`] of symbolic links without an end.
+    pub(crate) fn of(path: &Path) -> Result<OutputPlace, OutputError> {
+        let path = path.to_owned();
+        match fs::metadata(&path).map(|known| known.file_type()) {
+            Ok(kind) if kind.is_dir() => Err(OutputError::InTheWay { path }),
+            Ok(kind) if takes_bytes(kind) => Ok(OutputPlace::Pipe),
+            Ok(kind) if !kind.is_file() => Err(OutputError::NoFile { path }),
+            _ => match followed(&path) {
+                Ok(place) => Ok(OutputPlace::File(place)),
+                Err(source) => Err(OutputError::Write { path, source }),
+            },
+        }
+    }
+}
+
+/// Whether this is a pipe or a device that takes one byte after the other.
+fn takes_bytes(kind: FileType) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        kind.is_fifo() || kind.is_char_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = kind;
+        false
+    }
+}
+
+/// The path that symbolic links lead to, where something may be or nothing.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    // As many as systems follow.
+    const MOST: usize = 40;
+    let mut place = path.to_owned();
+    for _ in 0..=MOST {
+        let Ok(named) = fs::read_link(&place) else {
+            return Ok(place);
+        };
+        place = parent_of(&place).join(named);
+    }
+    let why = format!("it leads through more than {MOST} symbolic links");
+    Err(io::Error::other(why))
+}
+
+/// The folder that a file is in.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
