@@ -67,8 +67,8 @@ fn dissimilarities_whose_squares_are_no_numbers_are_told_apart_as_all_others() {
     }
 }
 
-/// Three heaps of twenty rows each in three dimensions: squared distances. Of each coordinate twelve
-/// uniform numbers are added up.
+/// Squared distances of three heaps of twenty rows each in three dimensions. Twelve uniform numbers
+/// are added to each coordinate.
 fn three_heaps(seed: u64) -> Dissimilarities {
     let mut state = seed;
     let mut uniform = || {
