@@ -102,7 +102,9 @@ pub(super) async fn plus_plus(
     let first = share.start * BLOCK;
     let mine = first..tree.len().min(share.end * BLOCK).max(first);
     let mut potential: Vec<f64> = mine.clone().map(|row| tree.row(row).1).collect();
-    let sums = potential.chunks(BLOCK).map(|block| block.iter().sum());
+    let sums = potential
+        .chunks(BLOCK)
+        .map(|block| block.iter().sum::<f64>());
     let stop = || team.control.is_cancelled();
     let mut sums = team.gather(stop(), sums.collect()).await?;
     let mut centres = Vec::with_capacity(clusters * tree.dim);
