@@ -255,7 +255,8 @@ class KMeans(_Clusters):
     n_clusters : int, default=8
         How many clusters.
     init : {'k-means++', 'random'} or array of shape (n_clusters, n_features), default='k-means++'
-        How the first centres are chosen, or where they are.
+        How the first centres are chosen, or where they are. 'k-means++' draws 2 + log(n_clusters)
+        points for each centre but the first, and takes the best of them.
     n_init : int or 'auto', default='auto'
         Runs; the one of least inertia counts. 'auto': 1 with 'k-means++', 10 with 'random'. From
         an array there is one run: all would be the same.

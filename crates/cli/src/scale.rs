@@ -14,7 +14,7 @@ use motet_mining::{
 use serde::Serialize;
 
 use crate::amount::count;
-use crate::error::CliError;
+use crate::error::{CliError, OptionError};
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::{KeepArgs, clear};
@@ -158,6 +158,14 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
         let pairs = Pairs::read(&args.file, &args.align)?;
         if let Some(labels) = &labels {
             labels.check(pairs.rows())?;
+        }
+        // A picture has two dimensions, also of one row.
+        if args.dim > pairs.rows().max(2) {
+            return Err(CliError::Options(OptionError::Value {
+                option: "--dim",
+                value: args.dim.to_string(),
+                advice: "there are fewer rows, which lie in fewer dimensions; give at most as many",
+            }));
         }
         Ok((folder, labels, pairs))
     };

@@ -84,7 +84,8 @@ pub struct TableArgs {
     /// Points on the globe: the columns of latitude and longitude in degrees
     ///
     /// Distances are those in space between points on the sphere, so neither the poles nor the date
-    /// line matter. Centres are latitudes and longitudes, spreads are in km.
+    /// line matter. Centres are latitudes and longitudes, spreads are in km. Spreads and inertia
+    /// are about the mean of the points, which lies inside of the globe, below the centre.
     #[arg(
         long,
         value_name = "LAT,LON",

@@ -12,7 +12,8 @@ const LASTING: f64 = 3.0;
 /// lasts from the temperature at which they are first there to the one at which the next appears.
 /// The number that lasts over the largest factor is chosen, the first of equals. If none lasts
 /// over a factor of 3, as in one normal heap, it is 1. Clusters that come together again do not
-/// count.
+/// count. Nor do temperatures at the end at which a cluster of pairs should split, and its halves
+/// come together again.
 ///
 /// # Examples
 ///

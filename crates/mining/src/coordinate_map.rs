@@ -3,10 +3,17 @@
 //! Shifting removes the offset that would cost digits in differences; scaling keeps squares away
 //! from overflow. The scale is a power of two, so it changes no bit of a significand. Data scaled
 //! by a power of two give the same run.
+//!
+//! Where a few values are so far from all others that these would lose their digits in the middle,
+//! that end of the column is taken in its place, at which the others are.
 
 use crate::Points;
 use crate::power::power_of_two_above;
 use serde::{Deserialize, Serialize};
+
+/// Values that are nearer to an end of their column than this share of its width would keep less
+/// than half of their digits in the middle.
+const CROWDED: f64 = 1.0 / (1_u64 << 26) as f64;
 
 /// The map between the units of the data and the inner coordinates. Those of rows of positive
 /// weight lie in [-1, 1] (in [-8, 8] for data at the very end of the range of numbers).
@@ -20,7 +27,8 @@ impl CoordinateMap {
     pub(crate) fn new(points: &Points) -> CoordinateMap {
         // A row without weight, far away, would leave the others no digits.
         let counts = |row: &usize| points.weight(*row) > 0.0;
-        let mut rows = (0..points.len()).filter(counts).map(|row| points.row(row));
+        let counted = (0..points.len()).filter(counts).map(|row| points.row(row));
+        let mut rows = counted.clone();
         let mut low = rows.next().unwrap_or_default().to_vec();
         let mut high = low.clone();
         for row in rows {
@@ -29,17 +37,17 @@ impl CoordinateMap {
                 high[j] = high[j].max(value);
             }
         }
-        // Halves first: the difference of two finite numbers may be infinite.
-        let middle = low
-            .iter()
-            .zip(&high)
-            .map(|(l, h)| l / 2.0 + h / 2.0)
-            .collect();
-        let reach = low
-            .iter()
-            .zip(&high)
-            .map(|(l, h)| h / 2.0 - l / 2.0)
-            .fold(0.0, f64::max);
+        let crowded = crowded(counted, &low, &high);
+        let (mut middle, mut reach) = (Vec::with_capacity(low.len()), 0.0_f64);
+        for ((l, h), end) in low.iter().zip(&high).zip(crowded) {
+            // Halves first: the difference of two finite numbers may be infinite.
+            let (from, width) = match end {
+                None => (l / 2.0 + h / 2.0, h / 2.0 - l / 2.0),
+                Some(end) => (end, h - l),
+            };
+            middle.push(from);
+            reach = reach.max(width);
+        }
         CoordinateMap {
             middle,
             scale: 1.0 / power_of_two_above(reach),
@@ -88,6 +96,35 @@ impl CoordinateMap {
     }
 }
 
+/// Of each column the end near which there are as many values as there are far from it. Values at
+/// the end itself lose nothing and do not count.
+fn crowded<'a>(
+    rows: impl Iterator<Item = &'a [f64]>,
+    low: &[f64],
+    high: &[f64],
+) -> Vec<Option<f64>> {
+    let ends = low.iter().zip(high);
+    let near: Vec<f64> = ends.clone().map(|(l, h)| (h - l) * CROWDED).collect();
+    // Of each end how many values are near it, and how many far from it.
+    let mut counts = vec![[[0_u32; 2]; 2]; low.len()];
+    for row in rows {
+        for (j, value) in row.iter().enumerate() {
+            for (counts, apart) in counts[j].iter_mut().zip([value - low[j], high[j] - value]) {
+                counts[usize::from(apart > near[j])] += u32::from(apart > 0.0);
+            }
+        }
+    }
+    let is_crowded = |[near, far]: [u32; 2]| near > 0 && near >= far;
+    let columns = ends.zip(&near).zip(&counts);
+    columns
+        .map(|(((l, h), near), counts)| match counts.map(is_crowded) {
+            [true, _] if near.is_finite() => Some(*l),
+            [_, true] if near.is_finite() => Some(*h),
+            _ => None,
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +142,29 @@ mod tests {
             let mut inner = Vec::new();
             CoordinateMap::new(&points).enter(points.row(1), &mut inner);
             assert!(inner[0].abs() <= most, "{values:?} gives {inner:?}");
+        }
+    }
+
+    #[test]
+    fn what_crowds_at_one_end_keeps_its_digits() {
+        let inner = |values: &[f64]| {
+            let points = Points::new(values.to_vec(), 1).unwrap();
+            let frame = CoordinateMap::new(&points);
+            let mut inner = Vec::new();
+            points
+                .values()
+                .iter()
+                .for_each(|value| frame.enter(&[*value], &mut inner));
+            assert!(inner.iter().all(|value| value.abs() <= 1.0), "{inner:?}");
+            frame.leave(&inner)
+        };
+        for values in [
+            [1.0, 2.0, 3.0, 1e17],
+            [1.25, 2.5, 3.75, 9.97e36],
+            [-1e20, 1.0, 2.0, 3.0],
+            [0.0, 0.0, 1e-3, 1e9],
+        ] {
+            assert_eq!(inner(&values), values);
         }
     }
 

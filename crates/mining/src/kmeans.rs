@@ -16,7 +16,8 @@ pub(crate) use start::UniformDraws;
 /// How K-means chooses its first centres.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Init {
-    /// k-means++: far from each other, by weight times squared distance.
+    /// k-means++: far from each other, by weight times squared distance. For each centre but the
+    /// first 2 + ln k points are drawn, and the best counts.
     #[default]
     PlusPlus,
     /// Distinct points at random, by weight.
@@ -88,7 +89,7 @@ struct State {
 }
 
 /// What checkpoints of these fields go with, beside the options.
-const FIELDS: &str = "with the steps left";
+const FIELDS: &str = "with the steps left, of several draws for each centre";
 
 impl KMeans {
     /// Clusters the points; all ranks of `comm` call it with the same points and parameters.
@@ -300,7 +301,7 @@ mod tests {
             };
             ended = World::solo().run(async |comm| stop(&comm).await).unwrap()[0];
             if ended {
-                assert!(steps > 4, "{steps} steps are too few");
+                assert!(steps > 2, "{steps} steps are too few");
                 break;
             }
             let on = World::threads(2)

@@ -24,18 +24,8 @@ impl<'a> RankView<'a> {
 
     /// This rank's share of `items` things: neighbours, and as even as it gets.
     pub(crate) fn share(&self, items: usize) -> Range<usize> {
-        self.share_of(self.comm.rank(), items)
-    }
-
-    /// The rank whose share of `items` things `item` is in.
-    pub(crate) fn owner(&self, items: usize, item: usize) -> usize {
-        let owns = |rank: &usize| self.share_of(*rank, items).contains(&item);
-        (0..self.comm.size()).find(owns).unwrap_or(0)
-    }
-
-    fn share_of(&self, rank: usize, items: usize) -> Range<usize> {
         let edge = |rank: usize| rank * items / self.comm.size();
-        edge(rank)..edge(rank + 1)
+        edge(self.comm.rank())..edge(self.comm.rank() + 1)
     }
 
     /// Tells the caller where the run stands, on rank 0.

@@ -99,7 +99,7 @@ pub fn distance_km(from: [f64; 2], to: [f64; 2]) -> f64 {
 }
 
 /// The spread of every cluster of places, kilometres: the root mean squared straight distance of
-/// its places from its centre.
+/// its places from their mean, which lies inside of the sphere.
 ///
 /// # Examples
 ///

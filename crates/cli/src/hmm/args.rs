@@ -130,6 +130,8 @@ pub struct SeenArgs {
     pub symbol: Option<String>,
 
     /// Column that names the sequence of each row [default: all rows are one sequence]
+    ///
+    /// The rows of a sequence follow each other.
     #[arg(long, value_name = "COL", help_heading = "Sequences")]
     pub sequence: Option<String>,
 }

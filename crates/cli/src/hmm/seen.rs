@@ -240,19 +240,36 @@ fn said(task: &Task<'_>, what: &str) -> CliError {
     CliError::Data(format!("{}: {what}", label(task.file)))
 }
 
-/// A row that names no sequence would cut the one around it. `rows` are their numbers.
+/// A row that names no sequence would cut the one around it, and rows of several sequences in turn
+/// would cut each other's. `rows` are their numbers.
 fn check_marks(
     task: &Task<'_>,
     (column, marks): &(String, Vec<String>),
     rows: impl Iterator<Item = usize>,
 ) -> Result<(), CliError> {
-    match rows.zip(marks).find(|(_, mark)| mark.is_empty()) {
-        None => Ok(()),
-        Some((row, _)) => Err(said(
-            task,
-            &format!("row {row}, column {column} names no sequence: fill it in"),
-        )),
+    let (mut ended, mut last) = (BTreeSet::new(), "");
+    for (row, mark) in rows.zip(marks) {
+        let place = || format!("row {row}, column {column}");
+        if mark.is_empty() {
+            let what = format!("{} names no sequence: fill it in", place());
+            return Err(said(task, &what));
+        }
+        if mark == last {
+            continue;
+        }
+        if ended.contains(mark.as_str()) {
+            let (mark, last) = (read::shown(mark), read::shown(last));
+            let what = format!(
+                "{} names sequence '{mark}' again after '{last}': sort the rows by {column}, so \
+                 that those of a sequence follow each other",
+                place()
+            );
+            return Err(said(task, &what));
+        }
+        ended.insert(last);
+        last = mark;
     }
+    Ok(())
 }
 
 /// The symbols of the rows of a table; neighbours of one name are a sequence.

@@ -272,6 +272,14 @@ fn sem_g154_what_would_cut_or_lose_a_sequence_is_refused() {
     place
         .run("hmm fit gap.csv --sequence day -s 2 --missing drop-row")
         .refusal(&["gap.csv", &words(3)]);
+    // Rows that are sorted by time, not by day.
+    place.write("time.csv", "day,x,s\na,1,u\nb,2,v\nb,3,u\na,4,v\n");
+    let words = "row 4, column day names sequence 'a' again after 'b': sort the rows by day";
+    for seen in ["--columns x", "--symbol s"] {
+        place
+            .run(&format!("hmm fit time.csv {seen} --sequence day -s 2"))
+            .refusal(&["time.csv", words]);
+    }
     for (text, line) in [("  >a\nAC\n>b\nCA\n", 1), (">a\nAC\n >b\nCA\n", 3)] {
         place.write("x.fa", text);
         let what = format!("line {line} has blanks before >");

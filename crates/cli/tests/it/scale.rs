@@ -88,6 +88,10 @@ fn sem_g146_what_cannot_be_scaled_is_said_before_any_work() {
         ("scale none.csv --out out", "none.csv"),
         ("scale d.csv --labels none.csv --out out", "none.csv"),
         ("scale d.csv --local", "not FASTA"),
+        (
+            "scale d.csv --dim 5 --out out",
+            "--dim is 5: there are fewer rows",
+        ),
     ] {
         let told = place.run(line);
         assert_eq!(told.code, 2, "{line}");

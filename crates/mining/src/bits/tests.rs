@@ -438,6 +438,21 @@ fn sem_g139_bad_bits_are_refused_with_their_place() {
     assert!(Bits::from_text("").is_err());
 }
 
+#[test]
+fn sem_g147_digits_with_blanks_between_them_are_columns() {
+    let plain = Bits::from_text("0101\n0111\n").unwrap();
+    let parted = Bits::from_text(" 0 1 0 1\n0\t1  1 1 \n").unwrap();
+    assert_eq!(parted, plain);
+    let named = Bits::from_text("0 1 0 1 a 1\n0 1 1 1 2\n").unwrap();
+    assert_eq!(named.words, plain.words);
+    assert_eq!(named.names().unwrap(), ["a 1", "2"]);
+    // A name may be a digit where the digits stand together.
+    let named = Bits::from_text("0101 0\n0111 1\n").unwrap();
+    assert_eq!(named.names().unwrap(), ["0", "1"]);
+    let uneven = Bits::from_text("0 1 0 1\n0 1 1\n").unwrap_err();
+    assert!(uneven.to_string().contains("line 2"), "{uneven}");
+}
+
 /// The neighbours of a query by looking at each row.
 fn looked_up(search: &Similar, bits: &Bits, query: usize) -> Vec<(u32, f64)> {
     let mut all: Vec<(u32, f64)> = (0..bits.len())

@@ -3,6 +3,7 @@
 use super::Bits;
 use super::WORD;
 use crate::DataError;
+use std::borrow::Cow;
 use std::fmt;
 
 /// What is wrong with a text of fingerprints.
@@ -42,8 +43,8 @@ impl Bits {
     ///
     /// A text whose first line is `#FPS1` is in chemfp's `.fps` format. It is hexadecimal digits,
     /// two per byte, the lowest bit of the first byte first. The header's `num_bits` is the width.
-    /// Other texts have lines of the digits 0 and 1, the first column first. Empty lines and lines
-    /// that begin with `#` are left out.
+    /// Other texts have lines of the digits 0 and 1, the first column first, or of such digits with
+    /// blanks between them. Empty lines and lines that begin with `#` are left out.
     ///
     /// # Errors
     ///
@@ -58,6 +59,7 @@ impl Bits {
     /// assert_eq!(bits.columns(0).collect::<Vec<usize>>(), [0, 1, 11]);
     /// assert_eq!(bits.names().unwrap()[1], "water");
     /// assert_eq!(Bits::from_text("0110 a\n1000 b\n")?.columns(0).count(), 2);
+    /// assert_eq!(Bits::from_text("0 1 1 0\n1 0 0 0\n")?.width(), 4);
     /// # Ok::<(), motet_mining::FingerprintError>(())
     /// ```
     pub fn from_text(text: &str) -> Result<Bits, FingerprintError> {
@@ -82,10 +84,14 @@ impl Bits {
             if line.trim().is_empty() {
                 continue;
             }
-            let (digits, name) = match line.split_once(char::is_whitespace) {
-                Some((digits, name)) => (digits, name.trim()),
-                None => (line.trim_end(), ""),
+            let (together, name) = if hexadecimal {
+                let (digits, name) = first_word(line);
+                (Cow::Borrowed(digits), name)
+            } else {
+                let (first, rest) = first_word(line.trim_start());
+                put_together(first, rest)
             };
+            let digits = &*together;
             if *length.get_or_insert(digits.len()) != digits.len() {
                 return Err(bad("it has more or fewer digits than the lines before it"));
             }
@@ -113,6 +119,32 @@ impl Bits {
         let bits = Bits::new(words, width.unwrap_or(1))?;
         Ok(if named { bits.named(names)? } else { bits })
     }
+}
+
+/// What is before the first blank, and what is behind it.
+fn first_word(line: &str) -> (&str, &str) {
+    match line.split_once(char::is_whitespace) {
+        Some((word, rest)) => (word, rest.trim()),
+        None => (line.trim_end(), ""),
+    }
+}
+
+/// The digits of a line without the blanks between them, as `numpy.savetxt` writes them, and the
+/// name behind them.
+fn put_together<'a>(first: &'a str, mut rest: &'a str) -> (Cow<'a, str>, &'a str) {
+    let is_digit = |word: &str| matches!(word, "0" | "1");
+    let mut digits = Cow::Borrowed(first);
+    if is_digit(first) {
+        loop {
+            let (word, behind) = first_word(rest);
+            if !is_digit(word) {
+                break;
+            }
+            digits.to_mut().push_str(word);
+            rest = behind;
+        }
+    }
+    (digits, rest)
 }
 
 fn from_hexadecimal(digits: &str) -> Result<Vec<u64>, &'static str> {

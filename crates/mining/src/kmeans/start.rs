@@ -6,6 +6,7 @@ use crate::rank_view::RankView;
 use crate::{MiningError, ParameterError};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::f64::consts::LN_2;
 
 /// The random numbers of one restart: the same on every rank.
 #[derive(Debug)]
@@ -81,53 +82,87 @@ pub(super) fn random(
         .collect()
 }
 
+/// Rows that are added up together.
+const BLOCK: usize = 512;
+
 /// Points at random, each with probability proportional to its weight times its squared distance
-/// from those before it.
+/// from those before it. After the first, 2 + ln k are drawn for each centre, and the one that
+/// leaves the least of these products counts, the first of equals.
 ///
 /// Source: D. Arthur and S. Vassilvitskii, k-means++: the advantages of careful seeding, SODA
-/// (2007).
+/// (2007); there, too, several are drawn for each centre.
 pub(super) async fn plus_plus(
     team: &RankView<'_>,
     prepared: &Prepared<'_>,
     clusters: usize,
     draws: &mut UniformDraws,
 ) -> Result<Vec<f64>, MiningError> {
-    const BLOCK: usize = 512;
     let tree = &prepared.tree;
-    let blocks = tree.len().div_ceil(BLOCK);
-    let share = team.share(blocks);
+    let share = team.share(tree.len().div_ceil(BLOCK));
     let first = share.start * BLOCK;
     let mine = first..tree.len().min(share.end * BLOCK).max(first);
     let mut potential: Vec<f64> = mine.clone().map(|row| tree.row(row).1).collect();
+    let sums = potential
+        .chunks(BLOCK)
+        .map(|block| block.iter().sum::<f64>());
+    let stop = || team.control.is_cancelled();
+    let mut sums = team.gather(stop(), sums.collect()).await?;
     let mut centres = Vec::with_capacity(clusters * tree.dim);
     for chosen in 0..clusters {
-        let sums: Vec<f64> = potential
-            .chunks(BLOCK)
-            .map(|block| block.iter().sum())
-            .collect();
-        let sums = team.gather(team.control.is_cancelled(), sums).await?;
-        let (block, rest) = pick(&sums, draws.draw() * sums.iter().sum::<f64>());
-        let owner = team.owner(blocks, block);
-        let row = (owner == team.comm.rank()).then(|| {
-            let start = (block - share.start) * BLOCK;
-            let end = potential.len().min(start + BLOCK);
-            (first + start + pick(&potential[start..end], rest).0) as u64
-        });
-        let row = team.comm.broadcast(owner, row).await? as usize;
-        let centre = tree.row(row).0;
-        centres.extend_from_slice(centre);
-        for (old, row) in potential.iter_mut().zip(mine.clone()) {
-            let (point, weight) = tree.row(row);
-            let square: f64 = point
-                .iter()
-                .zip(centre)
-                .map(|(a, b)| (a - b) * (a - b))
-                .sum();
-            let new = weight * square;
-            *old = if chosen == 0 || new < *old { new } else { *old };
+        let tries = if chosen == 0 { 1 } else { tries(clusters) };
+        let total = sums.iter().sum::<f64>();
+        // The rank that has the block of a draw knows its row.
+        let mut rows = vec![0; tries];
+        for row in &mut rows {
+            let (block, rest) = pick(&sums, draws.draw() * total);
+            if share.contains(&block) {
+                let start = (block - share.start) * BLOCK;
+                let end = potential.len().min(start + BLOCK);
+                *row = (first + start + pick(&potential[start..end], rest).0) as i64;
+            }
         }
+        let rows = team.sum_whole(stop(), rows).await?;
+        let trials: Vec<&[f64]> = rows.iter().map(|row| tree.row(*row as usize).0).collect();
+        let after = |old: f64, row: usize, centre: &[f64]| {
+            let (point, weight) = tree.row(row);
+            let squares = point.iter().zip(centre).map(|(a, b)| (a - b) * (a - b));
+            let new = weight * squares.sum::<f64>();
+            if chosen == 0 || new < old { new } else { old }
+        };
+        let mut left = Vec::<f64>::with_capacity(tries * share.len());
+        for (block, start) in potential.chunks(BLOCK).zip(mine.clone().step_by(BLOCK)) {
+            for &trial in &trials {
+                let rows = block.iter().zip(start..);
+                left.push(rows.map(|(old, row)| after(*old, row, trial)).sum());
+            }
+        }
+        let left = team.gather(stop(), left).await?;
+        let best = least(&left, tries);
+        sums = left.iter().skip(best).step_by(tries).copied().collect();
+        for (old, row) in potential.iter_mut().zip(mine.clone()) {
+            *old = after(*old, row, trials[best]);
+        }
+        centres.extend_from_slice(trials[best]);
     }
     Ok(centres)
+}
+
+/// How many points are drawn for each centre after the first.
+fn tries(clusters: usize) -> usize {
+    2 + (log2_of(clusters as f64) * LN_2) as usize
+}
+
+/// The column of the least sum, the first of equals.
+fn least(numbers: &[f64], columns: usize) -> usize {
+    let column = |at: usize| numbers.iter().skip(at).step_by(columns);
+    let (mut best, mut lowest) = (0, f64::INFINITY);
+    for at in 0..columns {
+        let sum = column(at).sum::<f64>();
+        if sum < lowest {
+            (best, lowest) = (at, sum);
+        }
+    }
+    best
 }
 
 /// The first entry at which the running sum passes `target`, and what of the target is left

@@ -214,7 +214,9 @@ impl Factors {
             let inverse = inverse.ok_or_else(|| MiningError::Degenerate {
                 component,
                 problem: match covariance.iter().all(|value| value.is_finite()) {
-                    true => "has a covariance that is not positive definite: give a larger floor",
+                    true => {
+                        "has a covariance that is not positive definite: add more to each variance"
+                    }
                     false => {
                         "has a covariance beyond all numbers: divide the columns by a large one"
                     }

@@ -546,3 +546,20 @@ fn sem_g159_a_mixture_that_was_stopped_goes_on_to_the_same_bits() {
         assert_eq!(MixtureModel::join(resume(&points).unwrap()).unwrap(), whole);
     }
 }
+
+#[test]
+fn a_covariance_that_is_none_is_told_without_the_name_of_a_field() {
+    let points = Points::new(vec![0.0, 5.0, 1.0, 5.0, 2.0, 5.0], 2).unwrap();
+    let method = Mixture {
+        components: 1,
+        floor: 0.0,
+        ..Mixture::default()
+    };
+    let run = World::solo().run(async |comm| {
+        let found = method.fit(&comm, &points, &Control::default()).await;
+        Ok::<_, MiningError>(found.unwrap_err().to_string())
+    });
+    // It is a floor in the program, and reg_covar in Python.
+    let told = run.unwrap().remove(0);
+    assert!(told.contains("add more to each variance"), "{told}");
+}

@@ -71,6 +71,7 @@ impl Pairwise {
         let mut keeper =
             CheckpointKeeper::new(comm, kept, &how, |digest| pairs.digest(&weights, digest));
         let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
-        Ok(ClusterChoice::of(&state.fall.trace, at_most))
+        let settled = &state.fall.trace[..state.fall.settled];
+        Ok(ClusterChoice::of(settled, at_most))
     }
 }

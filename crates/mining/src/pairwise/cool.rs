@@ -39,6 +39,9 @@ pub(super) struct Fall {
     pub(super) steps: usize,
     pub(super) trace: Vec<TraceStep>,
     pub(super) splits: Vec<PairwiseSplit>,
+    /// The temperatures up to the last one that says how many clusters there are: there are more
+    /// than before, or none that should split stayed whole.
+    pub(super) settled: usize,
     /// Whether all rows are in one cluster each.
     pub(super) cold: bool,
 }
@@ -58,7 +61,7 @@ impl Pairwise {
         while !state.fall.cold && state.fall.trace.len() < TEMPERATURES {
             state.fall.steps = 0;
             self.converge(field, &mut state).await?;
-            self.split(field, &mut state, most, t_min).await?;
+            let all_split = self.split(field, &mut state, most, t_min).await?;
             let clusters = state.sums.masses.len();
             let soft = match clusters == most || state.fall.temperature < t_min {
                 true => Some(state.soft(field).await?),
@@ -66,6 +69,13 @@ impl Pairwise {
             };
             let fall = &mut state.fall;
             let number = fall.trace.len();
+            let more = fall
+                .trace
+                .last()
+                .is_none_or(|last| last.clusters < clusters);
+            if more || all_split {
+                fall.settled = number + 1;
+            }
             fall.trace.push(TraceStep {
                 temperature: fall.temperature,
                 free_energy: fall.free_energy,
@@ -167,20 +177,43 @@ impl Pairwise {
         Ok(())
     }
 
+    /// Makes one of clusters that have come to lie in one place. As long as there are two of them
+    /// no split of another can be told from one that came together again.
+    async fn join(&self, field: &Field<'_>, state: &mut State) -> Result<(), MiningError> {
+        while let Some((own, other)) = state.coinciding(field).await? {
+            let k = state.sums.masses.len();
+            let rows = state.shares.chunks_exact(k).flat_map(|row| {
+                let mut row = row.to_vec();
+                let share = row.remove(other);
+                row[own] += share;
+                row
+            });
+            state.shares = rows.collect();
+            state.sums = field.sums(k - 1, &state.shares).await?;
+            state.fall.forget(own, other);
+            self.converge(field, state).await?;
+        }
+        Ok(())
+    }
+
     /// Splits the clusters whose critical temperature is above that of the run, highest first.
+    /// Gives whether none of them stayed whole.
     async fn split(
         &self,
         field: &Field<'_>,
         state: &mut State,
         most: usize,
         t_min: f64,
-    ) -> Result<(), MiningError> {
+    ) -> Result<bool, MiningError> {
         let limit = LloydLimit {
             steps: 100,
             tolerance: 1e-5,
         };
         // Clusters whose halves came together again, alone or with others, at this temperature.
         let mut whole = BTreeSet::new();
+        if state.sums.masses.len() < most && state.fall.temperature >= t_min {
+            self.join(field, state).await?;
+        }
         while state.sums.masses.len() < most && state.fall.temperature >= t_min {
             let found = field.critical(&state.shares, &state.sums, limit).await?;
             let unstable = found.iter().enumerate().filter(|(k, critical)| {
@@ -205,7 +238,7 @@ impl Pairwise {
             let k = state.sums.masses.len() + 1;
             state.sums = field.sums(k, &state.shares).await?;
             self.converge(field, state).await?;
-            match state.coincide(field).await? {
+            match state.coinciding(field).await?.is_some() {
                 true => {
                     let steps = state.fall.steps;
                     *state = before;
@@ -215,7 +248,7 @@ impl Pairwise {
                 false => whole.clear(),
             }
         }
-        Ok(())
+        Ok(whole.is_empty())
     }
 }
 
@@ -224,6 +257,17 @@ impl Fall {
     fn is_frozen(&self) -> bool {
         let first = self.trace.first().map_or(0.0, |step| step.temperature);
         self.temperature < first * FROZEN || self.temperature < f64::MIN_POSITIVE
+    }
+
+    /// Leaves out the split that made cluster `other`, which is now a part of `own`, one before it.
+    pub(super) fn forget(&mut self, own: usize, other: usize) {
+        self.splits.remove(other - 1);
+        for split in &mut self.splits {
+            split.cluster = match split.cluster {
+                cluster if cluster == other => own,
+                cluster => cluster - usize::from(cluster > other),
+            };
+        }
     }
 }
 
@@ -246,9 +290,9 @@ impl State {
         Ok(field.total(1, soft).await?[0])
     }
 
-    /// Whether two clusters lie in one place: the mean dissimilarity of their members is that
-    /// within them.
-    async fn coincide(&self, field: &Field<'_>) -> Result<bool, MiningError> {
+    /// The first two clusters that lie in one place: the mean dissimilarity of their members is
+    /// that within them.
+    async fn coinciding(&self, field: &Field<'_>) -> Result<Option<(usize, usize)>, MiningError> {
         let (sums, k) = (&self.sums, self.sums.masses.len());
         let weights = field.own_weights();
         let add = |row: usize, apart: &mut [f64]| {
@@ -268,7 +312,8 @@ impl State {
             let within = sums.mean_cost(own) + sums.mean_cost(other);
             apart[own * k + other] - within < CLOSE * self.fall.temperature
         };
-        Ok((0..k).any(|other| (0..other).any(|own| near(own, other))))
+        let mut pairs = (0..k).flat_map(|other| (0..other).map(move |own| (own, other)));
+        Ok(pairs.find(|(own, other)| near(*own, *other)))
     }
 }
 

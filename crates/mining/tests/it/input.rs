@@ -258,6 +258,44 @@ fn an_annealing_ends_where_rounding_hides_that_no_share_is_soft() {
 }
 
 #[test]
+fn sem_g576_one_row_far_away_takes_no_digits_from_the_others() {
+    let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} and {b}");
+    for (near, far) in [
+        (vec![1.0, 2.0, 3.0], 1e17),
+        (vec![1.0, 2.0, 11.0, 12.0], 1e20),
+    ] {
+        let clusters = near.len() / 2 + 1;
+        let points = Points::new([near, vec![far]].concat(), 1).unwrap();
+        let run = World::solo().run(async |comm| {
+            let control = Control::default();
+            let means = KMeans {
+                clusters,
+                ..KMeans::default()
+            };
+            let annealing = Annealing {
+                clusters: Clusters::Exactly(clusters),
+                ..Annealing::default()
+            };
+            let means = means.fit(&comm, &points, &control).await?;
+            Ok::<_, MiningError>([means, annealing.fit(&comm, &points, &control).await?])
+        });
+        for found in run.unwrap().remove(0) {
+            if clusters == 2 {
+                close(found.centres[0], 2.0);
+                close(found.spread[0], (2.0_f64 / 3.0).sqrt());
+                close(found.inertia, 2.0);
+            } else {
+                close(found.centres[0], 1.5);
+                close(found.centres[1], 11.5);
+                close(found.spread[1], 0.5);
+                close(found.inertia, 1.0);
+            }
+            close(found.centres[clusters - 1], far);
+        }
+    }
+}
+
+#[test]
 fn a_row_without_weight_changes_nothing_however_far_away_it_is() {
     let near = vec![0.0, 1.0, 10.0, 11.0];
     let alone = anneal(

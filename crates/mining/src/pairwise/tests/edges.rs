@@ -66,3 +66,63 @@ fn dissimilarities_whose_squares_are_no_numbers_are_told_apart_as_all_others() {
         assert!((ratio - 1.0).abs() < 1e-9 && one.clusters == small.clusters);
     }
 }
+
+/// Squared distances of three heaps of twenty rows each in three dimensions. Twelve uniform numbers
+/// are added to each coordinate.
+fn three_heaps(seed: u64) -> Dissimilarities {
+    let mut state = seed;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005);
+        state = state.wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1_u32 << 31)
+    };
+    let heaps = [[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 9.0, 0.0]];
+    let place = |i: usize| heaps[i / 20].map(|at| at + (0..12).map(|_| uniform()).sum::<f64>());
+    let rows: Vec<[f64; 3]> = (0..60).map(place).collect();
+    let square = |i: usize, j: usize| {
+        let pairs = rows[i].iter().zip(&rows[j]);
+        pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+    };
+    let pairs = (0..60 * 60).map(|at| square(at / 60, at % 60));
+    Dissimilarities::new(pairs.collect(), 60).unwrap()
+}
+
+#[test]
+fn sem_g575_three_heaps_are_three_at_any_cooling() {
+    for seed in [2, 4] {
+        let data = three_heaps(seed);
+        for cooling in [0.8, 0.85, 0.9, 0.92, 0.95, 0.97] {
+            let method = Pairwise {
+                cooling,
+                ..Pairwise::default()
+            };
+            let choice = World::solo()
+                .run(async |comm| {
+                    method
+                        .choose(&comm, &data, None, 8, &Control::default())
+                        .await
+                })
+                .unwrap()
+                .remove(0);
+            assert_eq!(choice.clusters, 3, "{seed}, {cooling}: {choice:?}");
+        }
+    }
+}
+
+#[test]
+fn sem_g575_a_cluster_that_joins_another_leaves_out_its_split() {
+    // 0 splits off 1, that splits off 2, 0 splits off 3, and 2 splits off 4.
+    let split = |cluster| PairwiseSplit {
+        cluster,
+        critical: 1.0,
+        temperature: 1.0,
+    };
+    let mut fall = Fall {
+        splits: [0, 1, 0, 2].map(split).to_vec(),
+        ..Fall::default()
+    };
+    fall.forget(1, 2);
+    let left: Vec<usize> = fall.splits.iter().map(|split| split.cluster).collect();
+    // What was 3 is 2, and what was 4 is 3 and came from what is now a part of 1.
+    assert_eq!(left, [0, 0, 1]);
+}
