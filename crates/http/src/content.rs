@@ -174,6 +174,12 @@ pub(crate) fn read(
         return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
     }
     if kind == Some("application/x-www-form-urlencoded") {
+        if is_json(bytes) {
+            let reason = "the body is JSON, and its Content-Type is that of a form, which curl says \
+                          unless told otherwise; send application/json";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
+        }
         let form = std::str::from_utf8(bytes);
         let form = form.map_err(|_| Refusal::bad("the form is no text in UTF-8"))?;
         let parameters = parameters(form)?;
@@ -192,6 +198,12 @@ pub(crate) fn read(
     let value = serde_json::from_slice(bytes)
         .map_err(|why| Refusal::bad(format!("the body is no JSON: {why}")))?;
     fitting(value, limits.depth)
+}
+
+/// Whether a form is an object, a list or a text of JSON: read as a form it would be one name of a
+/// field. In a form each of these signs is written with a `%`.
+fn is_json(form: &[u8]) -> bool {
+    matches!(form.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'))
 }
 
 /// Refuses a value that would take too much memory.

@@ -78,6 +78,35 @@ fn sem_g411_bad_requests_reach_no_handler() {
 }
 
 #[test]
+fn sem_g571_names_that_an_operation_does_not_take_reach_no_handler() {
+    let shop = Shop::open();
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let own = r#"{"name":"ann","cents":1}"#;
+    let more = r#"{"name":"ann","cents":1,"cent":2}"#;
+    let deposit = "/till/-/deposit";
+    let refused = shop.send("POST", deposit, "", more);
+    assert_eq!(refused.status, 422, "{refused:?}");
+    let why = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(
+        why.contains("\"cent\"") && why.contains("name, cents"),
+        "{why}"
+    );
+    let refused = shop.ask("POST", deposit, form, "name=ann&cents=1&cent=2");
+    assert_eq!(refused.status, 422, "{refused:?}");
+    for json in [own, "[\"ann\", 1]", " \"ann\""] {
+        let refused = shop.ask("POST", deposit, form, json);
+        assert_eq!(refused.status, 415, "{refused:?}");
+        assert!(refused.body.contains("application/json"), "{refused:?}");
+    }
+    assert_eq!(shop.get("/till").header("etag"), Some("\"v0\""));
+    assert_eq!(shop.send("POST", deposit, "", own).json(), 1);
+    let lookup = shop.get("/till/-/lookup").json();
+    let operations = lookup["operations"].as_array().unwrap();
+    let taken = operations.iter().find(|own| own["name"] == "deposit");
+    assert_eq!(taken.unwrap()["body"]["additionalProperties"], false);
+}
+
+#[test]
 fn sem_g412_other_names_and_other_pages_are_refused() {
     let shop = Shop::open();
     let ask = |head: &str| {
