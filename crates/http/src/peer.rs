@@ -1,7 +1,7 @@
 //! The other side: calls of services of another node.
 
 use crate::access::{Access, Encryption, cannot};
-use crate::lines::{Lines, encode};
+use crate::lines::{Lines, encode, service_path};
 use crate::retry::until_answered;
 use crate::watch::{RemoteNotification, Watch, watch};
 use hyper::Uri;
@@ -141,12 +141,17 @@ impl Peer {
         K::from(Client::elsewhere(Arc::new(place)))
     }
 
-    /// Calls an operation by its name; a uniform one by the name of its verb.
+    /// Calls an operation by its name; a uniform one by the name of its verb. The answer is a fault
+    /// when the path does not begin with a slash.
     pub fn call(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
         self.send(path, operation, body, options.told_on())
     }
 
     fn send(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
+        let path = match service_path(path) {
+            Ok(path) => path,
+            Err(fault) => return Box::pin(async move { Err(fault) }),
+        };
         let (answer, answered) = oneshot::channel();
         let ask = Ask::Call(Asked {
             path: path.to_owned(),
@@ -173,9 +178,10 @@ impl Peer {
     /// on behind the last version that came.
     ///
     /// # Errors
-    /// A fault when too many calls wait already. That there is no such service is told by
-    /// [`Watch::next`].
+    /// A fault when the path does not begin with a slash, or too many calls wait already. That there
+    /// is no such service is told by [`Watch::next`].
     pub fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> Result<Watch, Fault> {
+        let path = service_path(path)?;
         let only = only.map(|only| format!("type={}", encode(only)));
         let sync = sync.then(|| "sync=1".to_owned());
         let words: Vec<String> = only.into_iter().chain(sync).collect();
