@@ -98,6 +98,12 @@ fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
     origin.is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host))
 }
 
+/// Whether the server answers there itself, whatever services there are.
+pub(crate) fn is_own(path: &str) -> bool {
+    let is_file = matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/metrics");
+    is_file || console::is_of(path)
+}
+
 async fn route(
     site: &ServerShared,
     request: &mut Request<Incoming>,

@@ -69,6 +69,8 @@ pub enum StartError {
     Exposed(SocketAddr),
     /// Certificates are asked for, and no authority is known whose they could be.
     NoAuthority,
+    /// A service has this path, where the server answers itself: nobody could call it.
+    OwnPath(String),
     /// The system does not give the address.
     Listen(SocketAddr, io::Error),
     /// The system gives no thread, or no means to wait for connections.
@@ -136,6 +138,10 @@ impl fmt::Display for StartError {
             StartError::NoAuthority => f.write_str(
                 "those who connect need a certificate, and no authority is known; give keys (--keys DIR) with ca.pem \
                  in their folder, which `motet keys new DIR` makes",
+            ),
+            StartError::OwnPath(path) => write!(
+                f,
+                "there is a service at {path}, where the server answers itself; give it another path"
             ),
             StartError::Listen(address, why) => {
                 write!(

@@ -1,8 +1,10 @@
 //! What is refused, and that it reached no handler.
 
-use crate::till::{Accounts, Answer, Shop, TillClient};
+use crate::till::{Accounts, Answer, OneTill, Shop, TillClient};
+use motet_dispatch::Dispatcher;
 use motet_http::{Config, Server, StartError};
 use motet_ports::wait_blocking;
+use motet_service::{Create, Node};
 use motet_testkit::patience;
 use serde_json::json;
 use std::future::IntoFuture;
@@ -171,6 +173,28 @@ fn dss_100_only_loopback_is_listened_on() {
     assert!(refused.to_string().contains("127.0.0.1"), "{refused}");
     let taken = Server::start(&shop.node, Config::at(shop.at)).unwrap_err();
     assert!(matches!(taken, StartError::Listen(at, _) if at == shop.at));
+}
+
+#[test]
+fn sem_g574_no_service_is_where_the_server_answers_itself() {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/console",
+        "/console/till",
+    ] {
+        let dispatcher = Dispatcher::new(1);
+        let node = Node::builder("own").register::<OneTill>();
+        let node = node.start(&dispatcher).unwrap();
+        let created = node.create(Create::<OneTill>::of().at(path));
+        wait_blocking(created).unwrap().unwrap();
+        let refused = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into()));
+        let refused = refused.unwrap_err();
+        assert!(matches!(&refused, StartError::OwnPath(own) if own == path));
+        assert!(refused.to_string().contains(path), "{refused}");
+    }
 }
 
 #[test]

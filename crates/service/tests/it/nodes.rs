@@ -31,11 +31,15 @@ fn dss_001_to_003_the_path_of_a_service() {
             Ok(1),
             "the first is untouched"
         );
-        let fault = node
-            .create(Create::<CornerShop>::of().at("no path"))
-            .await
-            .unwrap_err();
-        assert_eq!(fault.code(), FaultCode::MessageNotSupported);
+        for wrong in [
+            "no path", "", "/", "/a b", "/a/../b", "/.", "/a/-/b", "/a/", "//a", "/a%20b", "/a?b",
+            "/a#b", "/a\\b", "/a\0b",
+        ] {
+            let created = node.create(Create::<CornerShop>::of().at(wrong)).await;
+            let fault = created.expect_err(wrong);
+            assert_eq!(fault.code(), FaultCode::MessageNotSupported, "{wrong:?}");
+            assert!(fault.reason().contains(&format!("{wrong:?}")), "{fault}");
+        }
     });
 }
 
