@@ -4,7 +4,7 @@ mod demo;
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use motet_dispatch::Dispatcher;
@@ -105,7 +105,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let node = builder
         .start(&dispatcher)
         .map_err(|fault| refused(&fault))?;
-    let served = served(&node, &manifest, args.store.is_some());
+    let named = args.manifest.as_deref();
+    let served = served(&node, (named, manifest.as_str()), args.store.is_some());
     let served = served.and_then(|services| {
         let server = Server::start(&node, config);
         let server = server.map_err(|error| CliError::Service(error.to_string()))?;
@@ -119,11 +120,19 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     served
 }
 
-/// Loads the manifest: the services that serve. Those that do not are told on standard error.
-fn served(node: &Node, manifest: &str, has_store: bool) -> Result<Vec<ServiceInfo>, CliError> {
+/// Loads the manifest of a file, or that of the demonstration: the services that serve. Those that
+/// do not are told on standard error.
+fn served(
+    node: &Node,
+    (file, manifest): (Option<&Path>, &str),
+    has_store: bool,
+) -> Result<Vec<ServiceInfo>, CliError> {
     let loaded = wait_blocking(node.load([manifest]));
     let loaded = loaded.map_err(|error| CliError::Run(error.to_string()))?;
-    let loaded = loaded.map_err(|fault| refused(&fault))?;
+    let loaded = loaded.map_err(|fault| match file {
+        Some(file) => CliError::Service(format!("{}: {}", file.display(), fault.reason())),
+        None => refused(&fault),
+    })?;
     let mut services = Vec::new();
     for record in loaded {
         match (record.service, record.fault) {

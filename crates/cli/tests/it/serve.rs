@@ -80,6 +80,10 @@ fn sem_g422_a_demonstration_serves_is_called_and_ends() {
     serving
         .call(&place, "/drive set_power left=0.5")
         .quiet_success();
+    // One that there is not is no motor.
+    serving
+        .call(&place, "/drive set_power lft=1")
+        .refusal(&["\"lft\"", "left, right"]);
     let world = serving.answer(&place, "/world");
     assert_eq!(
         (&world["left"], &world["right"]),
@@ -153,6 +157,23 @@ fn sem_g424_states_last_where_a_manifest_wants_it() {
     let points = again.answer(&place, "/source")["points"].clone();
     assert_eq!(points.as_array().map(Vec::len), Some(8));
     again.interrupt();
+}
+
+#[test]
+fn sem_g422_a_manifest_that_cannot_be_read_is_named_with_the_place() {
+    let place = ProgramFolder::new();
+    let record = "[[service]]\ntype = 'four-towns'\n";
+    let wrongs = [
+        ("persist = true", "on-save"),
+        ("state = { points = [] }", "value = "),
+        ("sate = 1", "sate"),
+    ];
+    for (wrong, word) in wrongs {
+        place.write("house.toml", format!("{record}{wrong}\n"));
+        place
+            .run("serve house.toml --listen 127.0.0.1:0")
+            .refusal(&["house.toml: ", "line 3", word]);
+    }
 }
 
 #[test]
