@@ -39,7 +39,12 @@ pub struct ServeArgs {
     pub manifest: Option<PathBuf>,
 
     /// Where to listen; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50000")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:50000",
+        value_parser = Config::address
+    )]
     pub listen: SocketAddr,
 
     /// The keys of the node (motet keys new): then it speaks TLS and asks for tokens

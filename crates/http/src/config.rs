@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{AddrParseError, SocketAddr};
 use std::time::Duration;
 
 /// Where a server listens, and its limits.
@@ -89,6 +89,24 @@ impl Config {
             #[cfg(feature = "tls")]
             mutual: false,
             limits: Limits::default(),
+        }
+    }
+
+    /// The address that a text names, such as `127.0.0.1:50000`; `localhost:50000` is the same.
+    ///
+    /// ```
+    /// use motet_http::Config;
+    ///
+    /// assert_eq!(Config::address("localhost:80"), Config::address("127.0.0.1:80"));
+    /// assert!(Config::address("localhost").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// The text is no address with a port.
+    pub fn address(text: &str) -> Result<SocketAddr, AddrParseError> {
+        match text.strip_prefix("localhost:") {
+            Some(port) => format!("127.0.0.1:{port}").parse(),
+            None => text.parse(),
         }
     }
 }

@@ -57,6 +57,7 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("POST", "/till/-/deposit", &compressed, "{}", 415),
         ("GET", "/till/-/events?sinse=1", "", "", 400),
         ("GET", "/till/-/events?sync=no", "", "", 400),
+        ("GET", "/till/-/events?type=rob", "", "", 400),
         ("POST", "/healthz", kind, "1", 405),
         ("GET", "/till", &lines, "", 431),
     ];
