@@ -1,6 +1,7 @@
 //! `motet serve`: a node whose services answer by HTTP.
 
 mod demo;
+mod told_store;
 
 use std::fs;
 use std::net::SocketAddr;
@@ -18,6 +19,7 @@ use crate::error::{CliError, InputError};
 use crate::interrupt::on_interrupt;
 use crate::stderr::tell;
 use crate::stdout::print;
+use told_store::ToldStore;
 
 /// Options of `motet serve`.
 #[derive(Debug, Clone, Args)]
@@ -105,7 +107,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let dispatcher = Dispatcher::new(threads);
     let mut builder = demo::register(Node::builder("motet"));
     if let Some(store) = &args.store {
-        builder = builder.store(Redb::open(store).map_err(|fault| refused(&fault))?);
+        let store = Redb::open(store).map_err(|fault| refused(&fault))?;
+        builder = builder.store(ToldStore::new(store));
     }
     let node = builder
         .start(&dispatcher)

@@ -191,7 +191,7 @@ fn directory(site: &ServerShared) -> HttpReply {
     json(&json!({"node": site.node.name(), "services": listed.collect::<Vec<_>>()}))
 }
 
-/// Whether all services serve.
+/// Whether all services serve, and why changes cannot be stored, if the last was not.
 fn readiness(site: &ServerShared) -> HttpReply {
     let services = site.node.clients();
     let all = services
@@ -201,7 +201,11 @@ fn readiness(site: &ServerShared) -> HttpReply {
         .filter(|(_, lifecycle)| *lifecycle != Lifecycle::Running)
         .map(|(path, lifecycle)| json!({"path": path, "lifecycle": lifecycle}))
         .collect();
-    let mut reply = json(&json!({"ready": waiting.is_empty(), "waiting": waiting}));
+    let mut told = json!({"ready": waiting.is_empty(), "waiting": waiting});
+    if let Some(fault) = site.node.store_fault() {
+        told["store"] = fault.reason().into();
+    }
+    let mut reply = json(&told);
     if !waiting.is_empty() {
         *reply.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }
