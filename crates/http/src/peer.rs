@@ -38,6 +38,7 @@ enum Ask {
         path: String,
         query: String,
         events: mpsc::Sender<Result<RemoteNotification, Fault>>,
+        lost: Arc<Mutex<Option<String>>>,
     },
 }
 
@@ -186,15 +187,18 @@ impl Peer {
         let sync = sync.then(|| "sync=1".to_owned());
         let words: Vec<String> = only.into_iter().chain(sync).collect();
         let (told, events) = mpsc::channel(AHEAD);
+        let lost = Arc::default();
         let ask = Ask::Watch {
             path: path.to_owned(),
             query: words.join("&"),
             events: told,
+            lost: Arc::clone(&lost),
         };
         self.0.asked.try_send(ask).map_err(|_| overloaded(path))?;
         let peer = Arc::clone(&self.0);
         Ok(Watch {
             events,
+            lost,
             _peer: peer,
         })
     }
@@ -250,9 +254,10 @@ async fn carried(lines: Arc<Lines>, ask: Ask) {
             path,
             query,
             events,
+            lost,
         } => {
             tokio::select! {
-                () = watch(&lines, &path, &query, &events) => {}
+                () = watch(&lines, &path, &query, &events, &lost) => {}
                 () = events.closed() => {}
             }
         }

@@ -118,7 +118,10 @@ pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T
 ///
 /// # Errors
 /// As [`from_value`]; the fault names the name, and those of the type.
-pub(crate) fn body_from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T, Fault> {
+pub(crate) fn body_from_value<T: DeserializeOwned>(
+    operation: &str,
+    body: Value,
+) -> Result<T, Fault> {
     if let (Value::Object(parts), Some(names)) = (&body, names_of::<T>())
         && let Some(other) = parts.keys().find(|name| !names.contains(&name.as_str()))
     {

@@ -143,6 +143,35 @@ fn sem_g423_what_a_service_tells_is_printed_line_by_line() {
 }
 
 #[test]
+fn sem_g423_a_watch_whose_node_has_gone_says_so() {
+    let place = ProgramFolder::new();
+    let mut serving = Serving::start(&place, "");
+    let mut watch = place
+        .command(&format!("watch /bumper --url {}", serving.url))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(watch.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    assert!(line.contains("replace"), "{line}");
+    // It has no time to say that it ends.
+    serving.child.kill().unwrap();
+    let mut told = String::new();
+    let mut err = BufReader::new(watch.stderr.take().unwrap());
+    err.read_line(&mut told).unwrap();
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert!(
+        told.starts_with("motet: ") && told.contains("is lost"),
+        "{told}"
+    );
+    assert!(told.contains(&serving.url), "{told}");
+}
+
+#[test]
 fn sem_g424_states_last_where_a_manifest_wants_it() {
     let place = ProgramFolder::new();
     place.write(

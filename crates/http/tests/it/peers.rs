@@ -186,6 +186,23 @@ fn sem_g421_a_watch_goes_on_behind_what_came_last() {
 }
 
 #[test]
+fn sem_g421_a_watch_whose_connection_has_failed_says_so_until_it_is_back() {
+    let mut shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let mut watch = peer.watch("/till", None, true).unwrap();
+    assert!(wait_blocking(watch.next()).unwrap().unwrap().is_ok());
+    assert_eq!(watch.lost(), None);
+    shop.server.take().unwrap().stop();
+    while watch.lost().is_none() {
+        std::thread::yield_now();
+    }
+    shop.server = Some(Server::start(&shop.node, Config::at(shop.at)).unwrap());
+    shop.deposit("ann", 1);
+    let told = wait_blocking(watch.next()).unwrap().unwrap().unwrap();
+    assert_eq!((told.event.as_str(), watch.lost()), ("deposit", None));
+}
+
+#[test]
 fn sem_g421_a_watch_that_has_seen_nothing_yet_misses_nothing() {
     let mut shop = Shop::open();
     let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
