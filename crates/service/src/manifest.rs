@@ -68,7 +68,7 @@ struct Record {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "the state to begin with is { value = ... }, or { file = \"...\" } with the name of a file of JSON"
+    expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON"
 )]
 enum Initial {
     File {
