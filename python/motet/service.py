@@ -201,6 +201,8 @@ class Service:
         read: Callable[[Any], Any] = _as_it_is,
     ) -> Call:
         text = written(body)
+        if if_version is not None:
+            if_version = whole("if_version", if_version, 0, most=2**64 - 1)
         return Call(self._peer.call(self.path, operation, text, within, key, if_version), read)
 
     def __getattr__(self, operation: str) -> Callable[..., Call]:
@@ -240,7 +242,8 @@ class Service:
     ) -> AsyncIterator[Notification]:
         """Give what the service tells: of the operation `only`, if that is said.
 
-        First the state, if `sync`. Ends when the service is gone.
+        First the state, if `sync`. Ends when the service is gone. An operation that there is not
+        is a `Fault`.
         """
         watch = self._peer.watch(self.path, only, sync)
         try:
@@ -349,8 +352,9 @@ _open = closed_at_exit()
 class Node:
     """Serves objects of classes that are `@service`, by HTTP; a context manager.
 
-    `listen` is an address of this machine; port 0 is any that is free, and `url` says which. A node
-    that nobody has any more ends; where what it serves has it, the garbage collector finds that.
+    `listen` is an address of this machine, such as `localhost:50000`; port 0 is any that is free,
+    and `url` says which. A node that nobody has any more ends; where what it serves has it, the
+    garbage collector finds that.
     """
 
     def __init__(

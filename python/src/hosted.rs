@@ -17,7 +17,6 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::time::Duration;
@@ -191,7 +190,7 @@ struct Running {
 impl Node {
     #[new]
     fn new(name: &str, listen: &str, threads: usize) -> PyResult<Node> {
-        let address: SocketAddr = listen.parse().map_err(|_| {
+        let address = Config::address(listen).map_err(|_| {
             PyValueError::new_err(format!(
                 "listen is {listen:?}; write an address such as 127.0.0.1:50000"
             ))

@@ -159,6 +159,24 @@ def test_sem_g457_a_class_is_served(caplog):
     assert told[3].body == 5
 
 
+def test_an_operation_that_there_is_not_is_not_subscribed_to():
+    async def main(url):
+        with pytest.raises(Fault) as raised:
+            async for _ in connect(url)["/till"].subscribe("nosuch"):
+                pass
+        return raised.value
+
+    with Node(listen="localhost:0") as node:
+        node.add("/till", Till())
+        fault = asyncio.run(main(node.url))
+        with pytest.raises(Fault, match="not one of its services"):
+            connect(node.url)["/"].get().blocking(timeout=10)
+        with pytest.raises(ValueError, match="if_version is -1"):
+            connect(node.url)["/till"].call("deposit", 5, if_version=-1)
+    assert fault.code == "ActionNotSupported"
+    assert "deposit" in fault.reason
+
+
 @service
 class Numbers:
     def __init__(self):

@@ -1,10 +1,11 @@
 //! `motet serve`: a node whose services answer by HTTP.
 
 mod demo;
+mod told_store;
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use motet_dispatch::Dispatcher;
@@ -18,6 +19,7 @@ use crate::error::{CliError, InputError};
 use crate::interrupt::on_interrupt;
 use crate::stderr::tell;
 use crate::stdout::print;
+use told_store::ToldStore;
 
 /// Options of `motet serve`.
 #[derive(Debug, Clone, Args)]
@@ -39,7 +41,12 @@ pub struct ServeArgs {
     pub manifest: Option<PathBuf>,
 
     /// Where to listen; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50000")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:50000",
+        value_parser = Config::address
+    )]
     pub listen: SocketAddr,
 
     /// The keys of the node (motet keys new): then it speaks TLS and asks for tokens
@@ -100,12 +107,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let dispatcher = Dispatcher::new(threads);
     let mut builder = demo::register(Node::builder("motet"));
     if let Some(store) = &args.store {
-        builder = builder.store(Redb::open(store).map_err(|fault| refused(&fault))?);
+        let store = Redb::open(store).map_err(|fault| refused(&fault))?;
+        builder = builder.store(ToldStore::new(store));
     }
     let node = builder
         .start(&dispatcher)
         .map_err(|fault| refused(&fault))?;
-    let served = served(&node, &manifest, args.store.is_some());
+    let named = args.manifest.as_deref();
+    let served = served(&node, (named, manifest.as_str()), args.store.is_some());
     let served = served.and_then(|services| {
         let server = Server::start(&node, config);
         let server = server.map_err(|error| CliError::Service(error.to_string()))?;
@@ -119,11 +128,19 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     served
 }
 
-/// Loads the manifest: the services that serve. Those that do not are told on standard error.
-fn served(node: &Node, manifest: &str, has_store: bool) -> Result<Vec<ServiceInfo>, CliError> {
+/// Loads the manifest of a file, or that of the demonstration: the services that serve. Those that
+/// do not are told on standard error.
+fn served(
+    node: &Node,
+    (file, manifest): (Option<&Path>, &str),
+    has_store: bool,
+) -> Result<Vec<ServiceInfo>, CliError> {
     let loaded = wait_blocking(node.load([manifest]));
     let loaded = loaded.map_err(|error| CliError::Run(error.to_string()))?;
-    let loaded = loaded.map_err(|fault| refused(&fault))?;
+    let loaded = loaded.map_err(|fault| match file {
+        Some(file) => CliError::Service(format!("{}: {}", file.display(), fault.reason())),
+        None => refused(&fault),
+    })?;
     let mut services = Vec::new();
     for record in loaded {
         match (record.service, record.fault) {

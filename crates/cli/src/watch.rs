@@ -1,15 +1,21 @@
 //! `motet watch`: what a service tells.
 
+use std::time::Duration;
+
 use clap::Args;
-use motet_http::Peer;
-use motet_ports::wait_blocking;
+use motet_http::{Peer, Watch};
+use motet_ports::{BlockingError, wait_blocking, wait_blocking_for};
 use motet_service::{Options, Value};
 use serde_json::json;
 
 use crate::call::NodeArgs;
 use crate::error::CliError;
 use crate::serve::refused;
+use crate::stderr::tell;
 use crate::stdout::print;
+
+/// Without news it is looked so often whether the connection has failed.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Options of `motet watch`.
 #[derive(Debug, Clone, Args)]
@@ -17,7 +23,8 @@ use crate::stdout::print;
     about = "Print what a service tells, as it comes",
     long_about = "Print what a service tells, as it comes.\n\nOne line of JSON for each notification: \
                   event (the operation; first replace, with the state), version, body. When the \
-                  connection fails it is made again, and goes on behind the last version that came. \
+                  connection fails, which is told on standard error, it is made again for a minute, \
+                  and goes on behind the last version that came. \
                   Ends with the service.",
     after_long_help = "Examples:\n  motet watch /bumper\n  motet watch /world --only step --count 10\n  \
                        motet watch /clustering --changes | jq .body"
@@ -55,9 +62,15 @@ pub(crate) fn run(args: &WatchArgs) -> Result<(), CliError> {
     }
     let watch = peer.watch(&args.path, args.only.as_deref(), !args.changes);
     let mut watch = watch.map_err(|fault| refused(&fault))?;
-    let mut lines = 0;
+    let (mut lines, mut is_lost) = (0, false);
     while args.count.is_none_or(|most| lines < most) {
-        let next = wait_blocking(watch.next());
+        let next = match wait_blocking_for(watch.next(), LOOK) {
+            Err(BlockingError::Elapsed) => {
+                is_lost = look(&watch, &args.node.url, is_lost);
+                continue;
+            }
+            next => next,
+        };
         let Some(told) = next.map_err(|error| CliError::Run(error.to_string()))? else {
             break;
         };
@@ -70,6 +83,17 @@ pub(crate) fn run(args: &WatchArgs) -> Result<(), CliError> {
         lines += 1;
     }
     Ok(())
+}
+
+/// Tells once that the connection has failed; whether it has, and is not back.
+fn look(watch: &Watch, url: &str, was_lost: bool) -> bool {
+    let lost = watch.lost();
+    if let (Some(why), false) = (&lost, was_lost) {
+        tell(format_args!(
+            "the connection with {url} is lost: {why}; trying again"
+        ));
+    }
+    lost.is_some()
 }
 
 /// What services do that no contract names, and tell.

@@ -98,6 +98,12 @@ fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
     origin.is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host))
 }
 
+/// Whether the server answers there itself, whatever services there are.
+pub(crate) fn is_own(path: &str) -> bool {
+    let is_file = matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/metrics");
+    is_file || console::is_of(path)
+}
+
 async fn route(
     site: &ServerShared,
     request: &mut Request<Incoming>,
@@ -185,7 +191,7 @@ fn directory(site: &ServerShared) -> HttpReply {
     json(&json!({"node": site.node.name(), "services": listed.collect::<Vec<_>>()}))
 }
 
-/// Whether all services serve.
+/// Whether all services serve, and why changes cannot be stored, if the last was not.
 fn readiness(site: &ServerShared) -> HttpReply {
     let services = site.node.clients();
     let all = services
@@ -195,7 +201,11 @@ fn readiness(site: &ServerShared) -> HttpReply {
         .filter(|(_, lifecycle)| *lifecycle != Lifecycle::Running)
         .map(|(path, lifecycle)| json!({"path": path, "lifecycle": lifecycle}))
         .collect();
-    let mut reply = json(&json!({"ready": waiting.is_empty(), "waiting": waiting}));
+    let mut told = json!({"ready": waiting.is_empty(), "waiting": waiting});
+    if let Some(fault) = site.node.store_fault() {
+        told["store"] = fault.reason().into();
+    }
+    let mut reply = json(&told);
     if !waiting.is_empty() {
         *reply.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }

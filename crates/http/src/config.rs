@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{AddrParseError, SocketAddr};
 use std::time::Duration;
 
 /// Where a server listens, and its limits.
@@ -69,6 +69,8 @@ pub enum StartError {
     Exposed(SocketAddr),
     /// Certificates are asked for, and no authority is known whose they could be.
     NoAuthority,
+    /// A service has this path, where the server answers itself: nobody could call it.
+    OwnPath(String),
     /// The system does not give the address.
     Listen(SocketAddr, io::Error),
     /// The system gives no thread, or no means to wait for connections.
@@ -87,6 +89,24 @@ impl Config {
             #[cfg(feature = "tls")]
             mutual: false,
             limits: Limits::default(),
+        }
+    }
+
+    /// The address that a text names, such as `127.0.0.1:50000`; `localhost:50000` is the same.
+    ///
+    /// ```
+    /// use motet_http::Config;
+    ///
+    /// assert_eq!(Config::address("localhost:80"), Config::address("127.0.0.1:80"));
+    /// assert!(Config::address("localhost").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// The text is no address with a port.
+    pub fn address(text: &str) -> Result<SocketAddr, AddrParseError> {
+        match text.strip_prefix("localhost:") {
+            Some(port) => format!("127.0.0.1:{port}").parse(),
+            None => text.parse(),
         }
     }
 }
@@ -136,6 +156,10 @@ impl fmt::Display for StartError {
             StartError::NoAuthority => f.write_str(
                 "those who connect need a certificate, and no authority is known; give keys (--keys DIR) with ca.pem \
                  in their folder, which `motet keys new DIR` makes",
+            ),
+            StartError::OwnPath(path) => write!(
+                f,
+                "there is a service at {path}, where the server answers itself; give it another path"
             ),
             StartError::Listen(address, why) => {
                 write!(

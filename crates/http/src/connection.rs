@@ -1,7 +1,8 @@
 //! A connection: its requests, one after the other, until it ends.
 
 use crate::answer::answer;
-use crate::heads::{HeadTimer, HeadWait};
+use crate::content::{left, take_rest};
+use crate::heads::{HeadAgain, HeadTimer, HeadWait};
 use crate::site::ServerShared;
 use crate::wakes::Wakes;
 use crate::writes::WatchedWrites;
@@ -54,7 +55,10 @@ pub(crate) async fn exchange(
         heads.came();
         async move {
             let mut reply = answer(&site, &mut request, role).await;
-            reply.body_mut().belongs_to(heads);
+            match left(request, reply.status()) {
+                None => reply.body_mut().belongs_to(heads),
+                Some(body) => take_rest(&site, body, HeadAgain::new(heads)),
+            }
             Ok::<_, Infallible>(reply)
         }
     });

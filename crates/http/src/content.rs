@@ -2,19 +2,21 @@
 
 use crate::cbor;
 use crate::headers::text;
+use crate::heads::HeadAgain;
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{body_of, parameters};
 use crate::{Limits, weight};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Bytes, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap};
 use hyper::{Request, StatusCode, Uri};
 use motet_service::{FaultCode, Value};
 use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::mem::take;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::time::error::Elapsed;
@@ -60,6 +62,38 @@ pub(crate) async fn bytes(
         Ok(Ok(None)) => Err(too_large()),
         Ok(Ok(Some(bytes))) => Ok(bytes),
     }
+}
+
+/// So many bytes are on the way in any case, in the buffers of a connection.
+const ON_THE_WAY: u64 = 64 << 10;
+
+/// The large body that a refusal has left, if there is one: whoever still writes it when the
+/// connection ends loses the answer.
+pub(crate) fn left(request: Request<Incoming>, status: StatusCode) -> Option<Incoming> {
+    let is_refused = status.is_client_error() || status.is_server_error();
+    let body = request.body();
+    let is_small = body
+        .size_hint()
+        .exact()
+        .is_some_and(|left| left <= ON_THE_WAY);
+    // Who waits to be told to go on writes nothing more, and what comes next is another request.
+    let has_more = is_refused && !body.is_end_stream() && !is_small;
+    (has_more && !request.headers().contains_key(EXPECT)).then(|| request.into_body())
+}
+
+/// Takes what is left of a body, in the time of one, and as long as something comes. Behind it the
+/// connection waits for a head.
+pub(crate) fn take_rest(site: &Arc<ServerShared>, mut body: Incoming, then: HeadAgain) {
+    let site = Arc::clone(site);
+    tokio::spawn(async move {
+        let pause = site.limits.head_time;
+        let rest = async { while let Ok(Some(Ok(_))) = timeout(pause, body.frame()).await {} };
+        tokio::select! {
+            _ = timeout(site.limits.body_time, rest) => {}
+            () = site.stopped() => {}
+        }
+        drop(then);
+    });
 }
 
 /// Refuses a body that is compressed: it would be told to be no JSON.
@@ -174,6 +208,12 @@ pub(crate) fn read(
         return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
     }
     if kind == Some("application/x-www-form-urlencoded") {
+        if is_json(bytes) {
+            let reason = "the body is JSON, and its Content-Type is that of a form, which curl \
+                          says unless told otherwise; send application/json";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
+        }
         let form = std::str::from_utf8(bytes);
         let form = form.map_err(|_| Refusal::bad("the form is no text in UTF-8"))?;
         let parameters = parameters(form)?;
@@ -192,6 +232,12 @@ pub(crate) fn read(
     let value = serde_json::from_slice(bytes)
         .map_err(|why| Refusal::bad(format!("the body is no JSON: {why}")))?;
     fitting(value, limits.depth)
+}
+
+/// Whether a form is an object, a list or a text of JSON: read as a form it would be one name of a
+/// field. In a form each of these signs is written with a `%`.
+fn is_json(form: &[u8]) -> bool {
+    matches!(form.trim_ascii_start().first(), Some(b'{' | b'[' | b'"'))
 }
 
 /// Refuses a value that would take too much memory.

@@ -186,6 +186,21 @@ where
     }
 }
 
+/// The path of a service, without a slash behind it.
+pub(crate) fn service_path(path: &str) -> Result<&str, Fault> {
+    let wrong = |reason: String| Err(Fault::new(FaultCode::UnknownService, reason));
+    if !path.starts_with('/') {
+        return wrong(format!(
+            "the path is {path:?}: it begins with a slash, as {:?}",
+            format!("/{path}")
+        ));
+    }
+    match path.trim_end_matches('/') {
+        "" => wrong("the path is \"/\": that is the node, not one of its services".to_owned()),
+        path => Ok(path),
+    }
+}
+
 /// A path as it stands in a request.
 pub(crate) fn encode(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
@@ -203,6 +218,20 @@ pub(crate) fn encode(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_begins_with_a_slash_and_is_that_of_a_service() {
+        for (path, place) in [("/a", "/a"), ("/a/b//", "/a/b"), ("/ ", "/ ")] {
+            assert_eq!(service_path(path), Ok(place));
+        }
+        for wrong in ["", "a", "a/b", "http://localhost/a", "/", "//"] {
+            let fault = service_path(wrong).unwrap_err();
+            assert!(
+                fault.reason().contains(&format!("{wrong:?}")) || wrong == "//",
+                "{fault}"
+            );
+        }
+    }
 
     #[test]
     fn an_answer_that_is_too_large_is_a_fault_and_is_not_asked_for_again() {

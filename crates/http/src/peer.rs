@@ -1,7 +1,7 @@
 //! The other side: calls of services of another node.
 
 use crate::access::{Access, Encryption, cannot};
-use crate::lines::{Lines, encode};
+use crate::lines::{Lines, encode, service_path};
 use crate::retry::until_answered;
 use crate::watch::{RemoteNotification, Watch, watch};
 use hyper::Uri;
@@ -38,6 +38,7 @@ enum Ask {
         path: String,
         query: String,
         events: mpsc::Sender<Result<RemoteNotification, Fault>>,
+        lost: Arc<Mutex<Option<String>>>,
     },
 }
 
@@ -141,12 +142,17 @@ impl Peer {
         K::from(Client::elsewhere(Arc::new(place)))
     }
 
-    /// Calls an operation by its name; a uniform one by the name of its verb.
+    /// Calls an operation by its name; a uniform one by the name of its verb. The answer is a fault
+    /// when the path does not begin with a slash.
     pub fn call(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
         self.send(path, operation, body, options.told_on())
     }
 
     fn send(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
+        let path = match service_path(path) {
+            Ok(path) => path,
+            Err(fault) => return Box::pin(async move { Err(fault) }),
+        };
         let (answer, answered) = oneshot::channel();
         let ask = Ask::Call(Asked {
             path: path.to_owned(),
@@ -173,22 +179,26 @@ impl Peer {
     /// on behind the last version that came.
     ///
     /// # Errors
-    /// A fault when too many calls wait already. That there is no such service is told by
-    /// [`Watch::next`].
+    /// A fault when the path does not begin with a slash, or too many calls wait already. That there
+    /// is no such service is told by [`Watch::next`].
     pub fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> Result<Watch, Fault> {
+        let path = service_path(path)?;
         let only = only.map(|only| format!("type={}", encode(only)));
         let sync = sync.then(|| "sync=1".to_owned());
         let words: Vec<String> = only.into_iter().chain(sync).collect();
         let (told, events) = mpsc::channel(AHEAD);
+        let lost = Arc::default();
         let ask = Ask::Watch {
             path: path.to_owned(),
             query: words.join("&"),
             events: told,
+            lost: Arc::clone(&lost),
         };
         self.0.asked.try_send(ask).map_err(|_| overloaded(path))?;
         let peer = Arc::clone(&self.0);
         Ok(Watch {
             events,
+            lost,
             _peer: peer,
         })
     }
@@ -244,9 +254,10 @@ async fn carried(lines: Arc<Lines>, ask: Ask) {
             path,
             query,
             events,
+            lost,
         } => {
             tokio::select! {
-                () = watch(&lines, &path, &query, &events) => {}
+                () = watch(&lines, &path, &query, &events, &lost) => {}
                 () = events.closed() => {}
             }
         }

@@ -5,6 +5,7 @@ use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, IF_MATCH};
+use hyper::http::response::Parts;
 use hyper::{Method, StatusCode};
 use motet_service::{Fault, FaultCode, Options, Value};
 use motet_sync::atomic::Ordering;
@@ -126,10 +127,11 @@ async fn once(
     let answer: Value = match serde_json::from_slice(&bytes) {
         Ok(answer) => answer,
         Err(_) if head.status == StatusCode::SERVICE_UNAVAILABLE => Value::Null,
-        Err(why) => {
+        Err(why) if is_passing(head.status) => {
             let why = format!("its answer, {}, is no JSON: {why}", head.status);
             return Err(Failed::After(why));
         }
+        Err(_) => return Ok(Err(no_json(&lines.host, &head).of_service(path))),
     };
     Ok(match (head.status.is_success(), version) {
         (true, Some(version)) if is_get => Ok(json!({"version": version, "state": answer})),
@@ -145,11 +147,31 @@ fn version_of(tag: &str) -> Option<u64> {
     tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
 }
 
+/// Whether whoever stands between says that it has not reached the node: it may later.
+fn is_passing(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT
+    )
+}
+
+/// Of an answer that no service gives: asked for again, it would be the same.
+fn no_json(host: &str, head: &Parts) -> Fault {
+    let kind = head.headers.get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let reason = format!(
+        "{host} answers {} with the type {kind:?}, not with JSON: it is no node of motet, or this is \
+         not the path of a service",
+        head.status
+    );
+    Fault::new(FaultCode::UnknownService, reason)
+}
+
 /// Of a state without its version: changes that ask for that would ask for another one.
 fn no_version(host: &str) -> Fault {
     let reason = format!(
-        "{host} answers Get without the ETag of a version: it is no node of motet, or whoever stands \
-         between takes the header out"
+        "{host} answers Get without the ETag of a version: it is no node of motet, or this is not the \
+         path of a service, or whoever stands between takes the header out"
     );
     Fault::new(FaultCode::UnknownService, reason)
 }

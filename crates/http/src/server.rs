@@ -1,6 +1,7 @@
 //! The server: a thread with the accept loop and a task for each connection, and its standby.
 
 use crate::accept::{ConnectionRoom, OpenListener};
+use crate::answer::is_own;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
 use crate::site::{InFlight, ServerShared};
@@ -54,6 +55,7 @@ impl Server {
     ///
     /// # Errors
     /// - The address can be reached from other machines and there are no keys, or it is taken.
+    /// - A service of the node is where the server answers itself, as at `/metrics`.
     /// - Certificates are needed whose authority is not known.
     /// - The system gives no thread.
     pub fn start(node: &Node, config: Config) -> Result<Server, StartError> {
@@ -67,6 +69,10 @@ impl Server {
         }
         if keys.is_none() && !config.listen.ip().is_loopback() {
             return Err(StartError::Exposed(config.listen));
+        }
+        let services = node.clients();
+        if let Some(own) = services.iter().find(|service| is_own(service.path())) {
+            return Err(StartError::OwnPath(own.path().to_owned()));
         }
         let is_encrypted = keys.is_some();
         let known = keys.iter().flat_map(|keys| keys.hosts());

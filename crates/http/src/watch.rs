@@ -9,6 +9,7 @@ use hyper::header::CONTENT_TYPE;
 use hyper::http::response::Parts;
 use hyper::{Method, StatusCode};
 use motet_service::{Fault, FaultCode, Value};
+use motet_sync::Mutex;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub struct RemoteNotification {
 #[derive(Debug)]
 pub struct Watch {
     pub(crate) events: mpsc::Receiver<Result<RemoteNotification, Fault>>,
+    /// Why there is no connection, once there was one.
+    pub(crate) lost: Arc<Mutex<Option<String>>>,
     /// The peer, whose thread reads the events.
     pub(crate) _peer: Arc<dyn Any + Send + Sync>,
 }
@@ -48,6 +51,13 @@ impl Watch {
     /// Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<RemoteNotification, Fault>> {
         self.events.recv().await
+    }
+
+    /// Why the connection has failed, while it is made again; `None` while there is one, and before
+    /// the first.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        self.lost.lock().clone()
     }
 }
 
@@ -121,6 +131,7 @@ pub(crate) async fn watch(
     path: &str,
     query: &str,
     to: &mpsc::Sender<Result<RemoteNotification, Fault>>,
+    told: &Mutex<Option<String>>,
 ) {
     let mut came = Events::default();
     let end = |code, reason| async move {
@@ -132,7 +143,11 @@ pub(crate) async fn watch(
     loop {
         let (mut is_open, begun) = (false, Instant::now());
         let place = (lines, path, query);
-        let failed = match stream(place, &mut came, to, lost.is_some(), &mut is_open).await {
+        let begins = || {
+            is_open = true;
+            *told.lock() = None;
+        };
+        let failed = match stream(place, &mut came, to, lost.is_some(), begins).await {
             Ok(()) => return,
             Err(failed) => failed,
         };
@@ -147,7 +162,8 @@ pub(crate) async fn watch(
                 return;
             }
             // It was there: it will be again, or say that it is gone.
-            (Failed::Before(_) | Failed::After(_), Some(lost)) if lost.elapsed() < PATIENCE => {
+            (Failed::Before(why) | Failed::After(why), Some(lost)) if lost.elapsed() < PATIENCE => {
+                *told.lock() = Some(why);
                 sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(2));
             }
@@ -189,13 +205,14 @@ fn tells_events(head: &Parts, host: &str) -> Result<(), Fault> {
 }
 
 /// Tells what comes over one connection, until it fails; `Ok` when there is no more to tell.
-/// `was_open`: there was one before, and a node that has no room now is asked again.
+/// `begins` is called when the node tells events. `was_open`: there was one before, and a node that
+/// has no room now is asked again.
 async fn stream(
     (lines, path, query): (&Lines, &str, &str),
     came: &mut Events,
     to: &mpsc::Sender<Result<RemoteNotification, Fault>>,
     was_open: bool,
-    is_open: &mut bool,
+    begins: impl FnOnce(),
 ) -> Result<(), Failed> {
     let place = format!("{}/-/events?{query}", encode(path));
     let mut request = lines.request(&Method::GET, place);
@@ -230,7 +247,7 @@ async fn stream(
         drop(to.send(Err(fault.of_service(path))).await);
         return Ok(());
     }
-    *is_open = true;
+    begins();
     came.begin();
     while let Some(frame) = timeout(SILENCE, body.frame()).await.map_err(|_| silent())? {
         let frame = frame.map_err(|why| Failed::After(why.to_string()))?;

@@ -134,7 +134,7 @@ fn operation(number: usize, method: &ContractMethod) -> TokenStream {
             verb: ::motet_service::Verb::#verb,
             group: ::motet_service::Group::#group,
             about: #docs,
-            body: ::motet_service::macros::schema::<#body>,
+            body: ::motet_service::macros::body_schema::<#body>,
             answer: ::motet_service::macros::schema::<#answer>,
             job: #job,
             rollback: #rollback,

@@ -169,6 +169,27 @@ async fn create_any(
     Ok(slot)
 }
 
+/// Refuses a path that no client and no address could name.
+fn check_path(path: &str) -> Result<(), Fault> {
+    let is_apart = |sign: char| sign.is_whitespace() || sign.is_control();
+    let segments = || path.split('/').skip(1);
+    let why = if !path.starts_with('/') {
+        "it begins with /"
+    } else if path.contains(is_apart) {
+        "it has no spaces"
+    } else if path.contains(['%', '?', '#', '\\']) {
+        "it has none of %, ?, # and \\, which mean something else in an address"
+    } else if segments().any(str::is_empty) {
+        "it has something behind each /"
+    } else if segments().any(|segment| matches!(segment, "." | ".." | "-")) {
+        "no part of it is ., .. or -, which mean something else in an address"
+    } else {
+        return Ok(());
+    };
+    let reason = format!("{path:?} is no path of a service: {why}");
+    Err(Fault::new(FaultCode::MessageNotSupported, reason))
+}
+
 /// A slot at its place, and what keeps the threads of its own.
 type PlacedSlot = (NewSlot, Option<Arc<OwnThreads>>);
 
@@ -182,12 +203,7 @@ fn place(
         .at
         .clone()
         .unwrap_or_else(|| format!("/{}", kind.name()));
-    let is_path =
-        wanted.starts_with('/') && wanted.len() > 1 && !wanted.contains(char::is_whitespace);
-    if !is_path {
-        let reason = format!("{wanted:?} is no path: it begins with / and has no spaces");
-        return Err(Fault::new(FaultCode::MessageNotSupported, reason));
-    }
+    check_path(&wanted)?;
     let mut path = wanted.clone();
     let mut number = 1;
     while kind.is_many() && shared.is_taken(&path) {

@@ -1,12 +1,13 @@
 //! Bodies and answers as JSON.
 //!
 //! - `json/located.rs`, `json/key.rs`: how bodies are read;
-//! - `json/unfit.rs`: where one does not fit;
+//! - `json/unfit.rs`: where one does not fit; `json/names.rs`: the names that a type has;
 //! - `json/finite.rs`: numbers that JSON does not have.
 
 mod finite;
 mod key;
 mod located;
+mod names;
 mod unfit;
 
 pub(crate) use located::read;
@@ -15,6 +16,7 @@ pub(crate) use unfit::Unfit;
 use crate::{Fault, FaultCode};
 use finite::first_not_finite;
 use motet_ports::ReplyPort;
+use names::names_of;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +35,22 @@ pub type Answering = Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>>;
 pub fn schema<T: JsonSchema>() -> Value {
     let generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
     generator.into_root_schema_for::<T>().to_value()
+}
+
+/// The JSON Schema of the body of an operation. It says when other names than those of the type are
+/// refused.
+#[must_use]
+pub fn body_schema<T: JsonSchema + DeserializeOwned>() -> Value {
+    let mut schema = schema::<T>();
+    if schema["type"] == "object"
+        && names_of::<T>().is_some()
+        && let Some(parts) = schema.as_object_mut()
+    {
+        parts
+            .entry("additionalProperties")
+            .or_insert(Value::Bool(false));
+    }
+    schema
 }
 
 /// A body as JSON.
@@ -93,6 +111,34 @@ fn has_null(value: &Value) -> bool {
 /// A fault that says where it does not fit.
 pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T, Fault> {
     read(body).map_err(|unfit| unfit_fault(operation, &unfit))
+}
+
+/// The body of an operation. Names that its type does not have are refused: left out, they would
+/// be errors in writing that nobody is told.
+///
+/// # Errors
+/// As [`from_value`]; the fault names the name, and those of the type.
+pub(crate) fn body_from_value<T: DeserializeOwned>(
+    operation: &str,
+    body: Value,
+) -> Result<T, Fault> {
+    if let (Value::Object(parts), Some(names)) = (&body, names_of::<T>())
+        && let Some(other) = parts.keys().find(|name| !names.contains(&name.as_str()))
+    {
+        return Err(other_name(operation, other, names));
+    }
+    from_value(operation, body)
+}
+
+#[cold]
+fn other_name(operation: &str, other: &str, names: &[&str]) -> Fault {
+    let names = match names {
+        [] => "no names".to_owned(),
+        names => names.join(", "),
+    };
+    let reason =
+        format!("the body of {operation} has the name {other:?}, and {operation} takes {names}");
+    Fault::new(FaultCode::MessageNotSupported, reason)
 }
 
 /// As the fault of a body.

@@ -1,9 +1,10 @@
 //! What the code calls that the attributes make. Not for programs.
 
-pub use crate::json::{Answering, To, from_value, schema, to_value};
+pub use crate::json::{Answering, To, body_schema, from_value, schema, to_value};
 pub use crate::weight::length;
 
 use crate::Client;
+use crate::json::body_from_value;
 use crate::{Contract, Fault, FaultCode, Notification, Options};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,7 +53,7 @@ where
 {
     Box::pin(async move {
         let called = async {
-            let body = from_value("the operation", body)?;
+            let body = body_from_value("the operation", body)?;
             let call = client.call(request(body), reply, read).with(options);
             to_value(&call.await?)
         };

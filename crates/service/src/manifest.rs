@@ -7,7 +7,8 @@ use crate::{Fault, FaultCode, Persist, ServiceInfo, Supervise};
 use motet_dispatch::spawn;
 use motet_ports::reply;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ struct Record {
     state: Option<Initial>,
     #[serde(default)]
     partners: BTreeMap<String, Link>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "persist")]
     persist: Option<Persist>,
     #[serde(default)]
     supervise: Supervise,
@@ -65,7 +66,10 @@ struct Record {
 
 /// The state to begin with: written here, or in a file of JSON.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON"
+)]
 enum Initial {
     File {
         file: String,
@@ -79,7 +83,10 @@ enum Initial {
 
 /// A partner: a path, or the name of another record.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a partner is a path, or { link = \"...\" } with the name of a record"
+)]
 enum Link {
     Path(String),
     Record { link: String },
@@ -87,6 +94,15 @@ enum Link {
 
 fn yes() -> bool {
     true
+}
+
+/// When the state is stored: of anything else it is told what may stand there.
+fn persist<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Persist>, D::Error> {
+    let word = Value::deserialize(from)?;
+    Option::<Persist>::deserialize(&word).map_err(|_| {
+        let reason = format!("persist is {word}: write \"each\" or \"on-save\", or leave it out");
+        D::Error::custom(reason)
+    })
 }
 
 impl Manifest {
@@ -98,7 +114,25 @@ impl Manifest {
         };
         match text.trim_start().starts_with('{') {
             true => serde_json::from_str(text).map_err(|error| wrong(error.to_string())),
-            false => toml::from_str(text).map_err(|error| wrong(error.to_string())),
+            false => toml::from_str(text).map_err(|error| wrong(placed(text, &error))),
+        }
+    }
+}
+
+/// An error of TOML in one line, with its place.
+pub(crate) fn placed(text: &str, error: &toml::de::Error) -> String {
+    let why = error.message().replace('\n', ", ");
+    let before = error.span().and_then(|span| text.get(..span.start));
+    match before {
+        None => why,
+        Some(before) => {
+            let line = before.matches('\n').count() + 1;
+            let column = before
+                .rsplit('\n')
+                .next()
+                .map_or(0, |last| last.chars().count())
+                + 1;
+            format!("{why}, at line {line} column {column}")
         }
     }
 }

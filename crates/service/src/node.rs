@@ -222,6 +222,13 @@ impl Node {
         Some((AnyClient(service), rest))
     }
 
+    /// Why the last commit to its store has failed; `None` if it has not, or there is no store. A
+    /// change that is stored later ends it.
+    #[must_use]
+    pub fn store_fault(&self) -> Option<Fault> {
+        self.0.0.writer.as_ref()?.fault()
+    }
+
     /// The clients of all its services, by path.
     #[must_use]
     pub fn clients(&self) -> Vec<AnyClient> {

@@ -80,6 +80,10 @@ fn sem_g422_a_demonstration_serves_is_called_and_ends() {
     serving
         .call(&place, "/drive set_power left=0.5")
         .quiet_success();
+    // One that there is not is no motor.
+    serving
+        .call(&place, "/drive set_power lft=1")
+        .refusal(&["\"lft\"", "left, right"]);
     let world = serving.answer(&place, "/world");
     assert_eq!(
         (&world["left"], &world["right"]),
@@ -139,6 +143,35 @@ fn sem_g423_what_a_service_tells_is_printed_line_by_line() {
 }
 
 #[test]
+fn sem_g423_a_watch_whose_node_has_gone_says_so() {
+    let place = ProgramFolder::new();
+    let mut serving = Serving::start(&place, "");
+    let mut watch = place
+        .command(&format!("watch /bumper --url {}", serving.url))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(watch.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    assert!(line.contains("replace"), "{line}");
+    // It has no time to say that it ends.
+    serving.child.kill().unwrap();
+    let mut told = String::new();
+    let mut err = BufReader::new(watch.stderr.take().unwrap());
+    err.read_line(&mut told).unwrap();
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert!(
+        told.starts_with("motet: ") && told.contains("is lost"),
+        "{told}"
+    );
+    assert!(told.contains(&serving.url), "{told}");
+}
+
+#[test]
 fn sem_g424_states_last_where_a_manifest_wants_it() {
     let place = ProgramFolder::new();
     place.write(
@@ -153,6 +186,23 @@ fn sem_g424_states_last_where_a_manifest_wants_it() {
     let points = again.answer(&place, "/source")["points"].clone();
     assert_eq!(points.as_array().map(Vec::len), Some(8));
     again.interrupt();
+}
+
+#[test]
+fn sem_g422_a_manifest_that_cannot_be_read_is_named_with_the_place() {
+    let place = ProgramFolder::new();
+    let record = "[[service]]\ntype = 'four-towns'\n";
+    let wrongs = [
+        ("persist = true", "on-save"),
+        ("state = { points = [] }", "value = "),
+        ("sate = 1", "sate"),
+    ];
+    for (wrong, word) in wrongs {
+        place.write("house.toml", format!("{record}{wrong}\n"));
+        place
+            .run("serve house.toml --listen 127.0.0.1:0")
+            .refusal(&["house.toml: ", "line 3", word]);
+    }
 }
 
 #[test]

@@ -464,7 +464,11 @@ fn strangers() -> Vec<Case> {
         new(421).at("till.example.evil.example"),
         new(421).at("127.0.0.1.nip.example"),
         // The host comes before all else: who is nobody and sends too much, is told of it alone.
-        new(421).at("evil.example").of("").long(9 << 20),
+        new(421)
+            .at("evil.example")
+            .of("")
+            .long(9 << 20)
+            .with("expect: 100-continue"),
         new(400).with("host: till.example"),
         new(403).with("origin: https://evil.example"),
         new(403).with("origin: null"),
@@ -506,7 +510,7 @@ fn forms() -> Vec<Case> {
         to(400, "POST /till/%2e%2e/-/deposit"),
         to(400, "GET /till/-/%00"),
         to(404, "POST /tills/-/deposit"),
-        new(413).long((1 << 20) + 1),
+        new(413).long((1 << 20) + 1).with("expect: 100-continue"),
         new(400).saying(&deep),
         new(400).saying("{"),
         new(422).saying(r#"{"name":"ann","cents":"much"}"#),

@@ -186,6 +186,23 @@ fn sem_g421_a_watch_goes_on_behind_what_came_last() {
 }
 
 #[test]
+fn sem_g421_a_watch_whose_connection_has_failed_says_so_until_it_is_back() {
+    let mut shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let mut watch = peer.watch("/till", None, true).unwrap();
+    assert!(wait_blocking(watch.next()).unwrap().unwrap().is_ok());
+    assert_eq!(watch.lost(), None);
+    shop.server.take().unwrap().stop();
+    while watch.lost().is_none() {
+        std::thread::yield_now();
+    }
+    shop.server = Some(Server::start(&shop.node, Config::at(shop.at)).unwrap());
+    shop.deposit("ann", 1);
+    let told = wait_blocking(watch.next()).unwrap().unwrap().unwrap();
+    assert_eq!((told.event.as_str(), watch.lost()), ("deposit", None));
+}
+
+#[test]
 fn sem_g421_a_watch_that_has_seen_nothing_yet_misses_nothing() {
     let mut shop = Shop::open();
     let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
@@ -247,6 +264,91 @@ fn sem_g521_a_state_has_the_version_of_its_tag_or_is_a_fault() {
     serving.join().unwrap();
     assert_eq!(fault.code(), FaultCode::UnknownService, "{fault}");
     assert!(fault.reason().contains("ETag"), "{fault}");
+}
+
+#[test]
+fn sem_g572_an_answer_that_is_no_json_is_a_fault_at_once() {
+    let page = |status: &str| {
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/html\r\nconnection: close");
+        head + "\r\ncontent-length: 2\r\n\r\nhi"
+    };
+    let state = "HTTP/1.1 200 OK\r\netag: \"v3\"\r\nconnection: close\r\ncontent-length: 12\r\n\r\n\
+                 {\"cents\":{}}";
+    for status in ["200 OK", "404 Not Found", "500 Internal Server Error"] {
+        let (at, serving) = answering(vec![page(status)]);
+        let peer = Peer::at(&format!("http://{at}")).unwrap();
+        let till: TillClient = peer.client("/till");
+        let fault = wait_blocking(till.get().into_future()).unwrap();
+        let fault = fault.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::UnknownService, "{fault}");
+        assert!(fault.reason().contains("no node of motet"), "{fault}");
+        serving.join().unwrap();
+    }
+    // Whoever stands between may reach the node later.
+    let answers = vec![page("502 Bad Gateway"), state.to_owned()];
+    let (at, serving) = answering(answers);
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let till: TillClient = peer.client("/till");
+    let got = wait_blocking(till.get().within(Duration::MAX).into_future()).unwrap();
+    assert_eq!(got.unwrap().version, 3);
+    serving.join().unwrap();
+}
+
+#[test]
+fn sem_g572_a_path_without_its_slash_is_refused_and_one_behind_it_is_left_out() {
+    let shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    for wrong in ["till", "", "/"] {
+        let call = peer.call(wrong, "get", Value::Null, Options::default());
+        let fault = wait_blocking(call).unwrap().unwrap_err();
+        assert_eq!(fault.code(), FaultCode::UnknownService, "{fault}");
+        assert!(fault.reason().contains(&format!("{wrong:?}")), "{fault}");
+        assert_eq!(peer.watch(wrong, None, true).unwrap_err(), fault);
+    }
+    let till: TillClient = peer.client("/till/");
+    assert_eq!(
+        wait_blocking(till.deposit(entry(40)).into_future()).unwrap(),
+        Ok(40)
+    );
+    let mut watch = peer.watch("/till/", None, true).unwrap();
+    let first = wait_blocking(watch.next()).unwrap().unwrap().unwrap();
+    assert_eq!((first.event.as_str(), first.version), ("replace", 1));
+}
+
+#[test]
+fn sem_g421_a_watch_of_an_operation_that_there_is_not_is_its_fault() {
+    let shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let mut watch = peer.watch("/till", Some("rob"), true).unwrap();
+    let fault = wait_blocking(watch.next()).unwrap().unwrap().unwrap_err();
+    assert_eq!(fault.code(), FaultCode::ActionNotSupported, "{fault}");
+    assert!(fault.reason().contains("deposit"), "{fault}");
+    for known in ["deposit", "replace"] {
+        let mut watch = peer.watch("/till", Some(known), true).unwrap();
+        let first = wait_blocking(watch.next()).unwrap().unwrap().unwrap();
+        assert_eq!(first.event, "replace", "the state comes first");
+    }
+}
+
+#[test]
+fn sem_g573_who_sends_a_body_that_is_too_large_is_told_so() {
+    let shop = Shop::open_with(|config| {
+        let hour = Duration::from_secs(3600);
+        (config.limits.head_time, config.limits.body_time) = (hour, hour);
+    });
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let till: TillClient = peer.client("/till");
+    // Each time the answer may come while the body is still written.
+    for _ in 0..32 {
+        let name = "x".repeat(8 << 20);
+        let deposit = till.deposit(Entry { name, cents: 1 });
+        let fault = wait_blocking(deposit.within(Duration::MAX).into_future()).unwrap();
+        let fault = fault.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::MessageNotSupported, "{fault}");
+        assert!(fault.reason().contains("1048576"), "{fault}");
+    }
+    let balance = till.balance("ann".to_owned()).within(Duration::MAX);
+    assert_eq!(wait_blocking(balance.into_future()).unwrap(), Ok(None));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What is refused, and that it reached no handler.
 
-use crate::till::{Accounts, Answer, Shop, TillClient};
+use crate::till::{Accounts, Answer, OneTill, Shop, TillClient};
+use motet_dispatch::Dispatcher;
 use motet_http::{Config, Server, StartError};
 use motet_ports::wait_blocking;
+use motet_service::{Create, Node};
 use motet_testkit::patience;
 use serde_json::json;
 use std::future::IntoFuture;
@@ -55,6 +57,7 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("POST", "/till/-/deposit", &compressed, "{}", 415),
         ("GET", "/till/-/events?sinse=1", "", "", 400),
         ("GET", "/till/-/events?sync=no", "", "", 400),
+        ("GET", "/till/-/events?type=rob", "", "", 400),
         ("POST", "/healthz", kind, "1", 405),
         ("GET", "/till", &lines, "", 431),
     ];
@@ -75,6 +78,35 @@ fn sem_g411_bad_requests_reach_no_handler() {
         );
     }
     assert_eq!(shop.get("/till").header("etag"), Some("\"v0\""));
+}
+
+#[test]
+fn sem_g571_names_that_an_operation_does_not_take_reach_no_handler() {
+    let shop = Shop::open();
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let own = r#"{"name":"ann","cents":1}"#;
+    let more = r#"{"name":"ann","cents":1,"cent":2}"#;
+    let deposit = "/till/-/deposit";
+    let refused = shop.send("POST", deposit, "", more);
+    assert_eq!(refused.status, 422, "{refused:?}");
+    let why = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(
+        why.contains("\"cent\"") && why.contains("name, cents"),
+        "{why}"
+    );
+    let refused = shop.ask("POST", deposit, form, "name=ann&cents=1&cent=2");
+    assert_eq!(refused.status, 422, "{refused:?}");
+    for json in [own, "[\"ann\", 1]", " \"ann\""] {
+        let refused = shop.ask("POST", deposit, form, json);
+        assert_eq!(refused.status, 415, "{refused:?}");
+        assert!(refused.body.contains("application/json"), "{refused:?}");
+    }
+    assert_eq!(shop.get("/till").header("etag"), Some("\"v0\""));
+    assert_eq!(shop.send("POST", deposit, "", own).json(), 1);
+    let lookup = shop.get("/till/-/lookup").json();
+    let operations = lookup["operations"].as_array().unwrap();
+    let taken = operations.iter().find(|own| own["name"] == "deposit");
+    assert_eq!(taken.unwrap()["body"]["additionalProperties"], false);
 }
 
 #[test]
@@ -142,6 +174,28 @@ fn dss_100_only_loopback_is_listened_on() {
     assert!(refused.to_string().contains("127.0.0.1"), "{refused}");
     let taken = Server::start(&shop.node, Config::at(shop.at)).unwrap_err();
     assert!(matches!(taken, StartError::Listen(at, _) if at == shop.at));
+}
+
+#[test]
+fn sem_g574_no_service_is_where_the_server_answers_itself() {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/console",
+        "/console/till",
+    ] {
+        let dispatcher = Dispatcher::new(1);
+        let node = Node::builder("own").register::<OneTill>();
+        let node = node.start(&dispatcher).unwrap();
+        let created = node.create(Create::<OneTill>::of().at(path));
+        wait_blocking(created).unwrap().unwrap();
+        let refused = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into()));
+        let refused = refused.unwrap_err();
+        assert!(matches!(&refused, StartError::OwnPath(own) if own == path));
+        assert!(refused.to_string().contains(path), "{refused}");
+    }
 }
 
 #[test]

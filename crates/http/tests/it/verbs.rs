@@ -1,9 +1,12 @@
 //! The uniform operations by HTTP.
 
-use crate::till::Shop;
+use crate::till::{OneTill, Shop};
+use motet_dispatch::Dispatcher;
 use motet_ports::wait_blocking;
 use motet_service::schemars::{JsonSchema, Schema, SchemaGenerator};
-use motet_service::{Create, Service, State, contract, data};
+use motet_service::{
+    Create, Fault, NodeBuilder, Persist, Service, State, Store, Value, contract, data,
+};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -172,6 +175,32 @@ fn sem_g418_the_node_describes_itself() {
         figures.contains("motet_calls_total{service=\"/till\"} 1"),
         "{figures}"
     );
+}
+
+/// A store whose disk is full.
+struct FullDisk;
+
+impl Store for FullDisk {
+    fn load(&self, _: &str) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+
+    fn commit(&self, _: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+        Err(Fault::failed("the disk is full"))
+    }
+}
+
+#[test]
+fn sem_g418_a_store_that_cannot_be_written_is_told() {
+    let store = |builder: NodeBuilder| builder.store(FullDisk);
+    let shop = Shop::open_on(Dispatcher::new(2), store, |_| {});
+    let kept = Create::<OneTill>::of().at("/kept").persist(Persist::Each);
+    wait_blocking(shop.node.create(kept)).unwrap().unwrap();
+    assert_eq!(shop.get("/readyz").json()["store"], Value::Null);
+    let entry = r#"{"name":"ann","cents":1}"#;
+    let refused = shop.send("POST", "/kept/-/deposit", "", entry);
+    assert!(refused.body.contains("the disk is full"), "{refused:?}");
+    assert_eq!(shop.get("/readyz").json()["store"], "the disk is full");
 }
 
 #[test]

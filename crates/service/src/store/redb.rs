@@ -1,14 +1,19 @@
 //! A store in one file, by redb.
 
 use crate::{Fault, Store};
-use redb::{Database, Durability, ReadableDatabase, TableDefinition, TableError};
+use motet_sync::Mutex;
+use redb::{Database, DatabaseError, Durability, ReadableDatabase, TableDefinition, TableError};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A store in one file. A commit is one transaction, and is on the disk when it has returned.
+/// A store in one file. A commit is one transaction, and is on the disk when it has returned. After
+/// a failure of the disk the file is opened again by the next who reads or commits.
 pub struct Redb {
     path: PathBuf,
-    database: Database,
+    open: Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>,
+    /// `None` after a failure, until it is opened again.
+    database: Mutex<Option<Arc<Database>>>,
 }
 
 const STATES: TableDefinition<'static, &'static str, &'static [u8]> =
@@ -21,41 +26,101 @@ impl Redb {
     /// A fault that names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Fault> {
         let path = path.as_ref().to_owned();
-        let database = Database::create(&path).map_err(|error| failed(&path, "opened", &error))?;
-        Ok(Redb { path, database })
+        let file = path.clone();
+        Redb::opened_by(path, move || Database::create(&file))
     }
 
-    fn try_load(&self, path: &str) -> Result<Option<Vec<u8>>, redb::Error> {
-        let read = self.database.begin_read()?;
-        let table = match read.open_table(STATES) {
-            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            table => table?,
+    fn opened_by(
+        path: PathBuf,
+        open: impl Fn() -> Result<Database, DatabaseError> + Send + Sync + 'static,
+    ) -> Result<Self, Fault> {
+        let store = Redb {
+            path,
+            open: Box::new(open),
+            database: Mutex::new(None),
         };
-        Ok(table.get(path)?.map(|bytes| bytes.value().to_vec()))
+        store.database()?;
+        Ok(store)
     }
 
-    fn try_commit(&self, entries: &[(String, Vec<u8>)]) -> Result<(), redb::Error> {
-        let mut write = self.database.begin_write()?;
-        write.set_durability(Durability::Immediate)?;
-        let mut table = write.open_table(STATES)?;
-        for (path, bytes) in entries {
-            table.insert(path.as_str(), bytes.as_slice())?;
+    /// The database, which is opened unless it is open.
+    fn database(&self) -> Result<Arc<Database>, Fault> {
+        let mut database = self.database.lock();
+        if let Some(open) = &*database {
+            return Ok(Arc::clone(open));
         }
-        drop(table);
-        write.commit()?;
-        Ok(())
+        let opened = (self.open)().map_err(|error| failed(&self.path, "opened", &error))?;
+        let opened = Arc::new(opened);
+        *database = Some(Arc::clone(&opened));
+        Ok(opened)
     }
+
+    /// The database is not used any more: it closes when the last who asks it has an answer.
+    fn forget(&self, failed: &Arc<Database>) {
+        let mut database = self.database.lock();
+        if database
+            .as_ref()
+            .is_some_and(|open| Arc::ptr_eq(open, failed))
+        {
+            *database = None;
+        }
+    }
+
+    /// Asks the database. After a failure of the disk it answers nothing more until it is opened
+    /// again. Whoever finds it so has asked nothing yet, and asks once more.
+    fn ask<R>(
+        &self,
+        what: &str,
+        ask: impl Fn(&Database) -> Result<R, redb::Error>,
+    ) -> Result<R, Fault> {
+        let mut is_again = false;
+        loop {
+            let database = self.database()?;
+            let error = match ask(&database) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let had_failed = matches!(error, redb::Error::PreviousIo);
+            if had_failed || matches!(error, redb::Error::Io(_)) {
+                self.forget(&database);
+            }
+            drop(database);
+            if is_again || !had_failed {
+                return Err(failed(&self.path, what, &error));
+            }
+            is_again = true;
+        }
+    }
+}
+
+fn try_load(database: &Database, path: &str) -> Result<Option<Vec<u8>>, redb::Error> {
+    let read = database.begin_read()?;
+    let table = match read.open_table(STATES) {
+        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+        table => table?,
+    };
+    Ok(table.get(path)?.map(|bytes| bytes.value().to_vec()))
+}
+
+fn try_commit(database: &Database, entries: &[(String, Vec<u8>)]) -> Result<(), redb::Error> {
+    let mut write = database.begin_write()?;
+    write.set_durability(Durability::Immediate)?;
+    let mut table = write.open_table(STATES)?;
+    for (path, bytes) in entries {
+        table.insert(path.as_str(), bytes.as_slice())?;
+    }
+    drop(table);
+    write.commit()?;
+    Ok(())
 }
 
 impl Store for Redb {
     fn load(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
-        self.try_load(path)
-            .map_err(|error| failed(&self.path, "read", &error))
+        self.ask("read", |database| try_load(database, path))
     }
 
     fn commit(&self, entries: &[(String, Vec<u8>)]) -> Result<(), Fault> {
-        self.try_commit(entries)
-            .map_err(|error| failed(&self.path, "written", &error))
+        self.ask("written", |database| try_commit(database, entries))
     }
 }
 
@@ -71,5 +136,81 @@ impl fmt::Debug for Redb {
         f.debug_struct("Redb")
             .field("path", &self.path)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_sync::atomic::{AtomicBool, Ordering};
+    use redb::StorageBackend;
+    use std::io;
+
+    /// A file whose disk may be full.
+    #[derive(Debug, Clone, Default)]
+    struct SmallDisk {
+        bytes: Arc<Mutex<Vec<u8>>>,
+        is_full: Arc<AtomicBool>,
+    }
+
+    impl SmallDisk {
+        fn has_room(&self) -> io::Result<()> {
+            match self.is_full.load(Ordering::SeqCst) {
+                true => Err(io::Error::other("no room is left")),
+                false => Ok(()),
+            }
+        }
+    }
+
+    impl StorageBackend for SmallDisk {
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.bytes.lock().len() as u64)
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            let (bytes, from) = (self.bytes.lock(), offset as usize);
+            let there = bytes.get(from..from + out.len());
+            out.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
+            Ok(())
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.has_room()?;
+            self.bytes.lock().resize(len as usize, 0);
+            Ok(())
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            self.has_room()?;
+            let from = offset as usize;
+            let mut bytes = self.bytes.lock();
+            let place = bytes.get_mut(from..from + data.len());
+            place
+                .ok_or(io::ErrorKind::UnexpectedEof)?
+                .copy_from_slice(data);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn sem_g393_a_database_whose_disk_was_full_is_opened_again() {
+        let disk = SmallDisk::default();
+        let file = disk.clone();
+        let open = move || Database::builder().create_with_backend(file.clone());
+        let store = Redb::opened_by(PathBuf::from("states.redb"), open).unwrap();
+        let entries = |n: u8| [("/a".to_owned(), vec![n; 100_000])];
+        store.commit(&entries(1)).unwrap();
+        disk.is_full.store(true, Ordering::SeqCst);
+        let fault = store.commit(&entries(2)).unwrap_err();
+        assert!(fault.reason().contains("no room is left"), "{fault}");
+        assert!(store.commit(&entries(3)).is_err(), "it is still full");
+        disk.is_full.store(false, Ordering::SeqCst);
+        assert_eq!(store.load("/a"), Ok(Some(vec![1; 100_000])));
+        store.commit(&entries(4)).unwrap();
+        assert_eq!(store.load("/a"), Ok(Some(vec![4; 100_000])));
     }
 }

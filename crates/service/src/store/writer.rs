@@ -19,6 +19,8 @@ pub(crate) struct StoreWriter {
 struct NodeShared {
     line: Mutex<Line>,
     came: Condvar,
+    /// Of the last commit, if that has failed.
+    fault: Mutex<Option<Fault>>,
 }
 
 #[derive(Default)]
@@ -37,6 +39,7 @@ impl StoreWriter {
         let shared = Arc::new(NodeShared {
             line: Mutex::default(),
             came: Condvar::new(),
+            fault: Mutex::default(),
         });
         let mut thread = None;
         if !is_virtual {
@@ -71,6 +74,11 @@ impl StoreWriter {
         self.store.lock().take();
     }
 
+    /// The fault of the last commit, if that has failed.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.shared.fault.lock().clone()
+    }
+
     pub(crate) fn load(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
         let store = self.store()?;
         unless_it_panics(|| store.load(path))
@@ -81,7 +89,9 @@ impl StoreWriter {
         let entry = (path, bytes);
         if self.thread.is_none() {
             let store = self.store()?;
-            return unless_it_panics(|| store.commit(&[entry]));
+            let done = unless_it_panics(|| store.commit(&[entry]));
+            self.shared.note(&done);
+            return done;
         }
         let (to, answer) = reply();
         {
@@ -117,6 +127,7 @@ impl NodeShared {
                 .map(|commit| (commit.entry, commit.reply))
                 .unzip();
             let done = unless_it_panics(|| store.commit(&entries));
+            self.note(&done);
             // One that cannot write nothing is down. To try each would take so long for each.
             let is_down = || unless_it_panics(|| store.commit(&[])).is_err();
             // Who has gone meanwhile need not know.
@@ -129,9 +140,16 @@ impl NodeShared {
             // Perhaps only one of them cannot be written: the others are, and have no fault.
             for (entry, reply) in entries.into_iter().zip(replies) {
                 let done = unless_it_panics(|| store.commit(&[entry]));
+                self.note(&done);
                 drop(reply.post(done));
             }
         }
+    }
+
+    /// Keeps what has become of a commit, before anybody is told.
+    fn note(&self, done: &Result<(), Fault>) {
+        let before = std::mem::replace(&mut *self.fault.lock(), done.as_ref().err().cloned());
+        drop(before);
     }
 }
 
@@ -191,6 +209,7 @@ mod tests {
         let shared = NodeShared {
             line: Mutex::new(Line { commits, closed }),
             came: Condvar::new(),
+            fault: Mutex::default(),
         };
         (shared, answers)
     }
@@ -216,6 +235,7 @@ mod tests {
         let store = Down::default();
         shared.write(&store);
         assert_eq!(*store.0.lock(), 2);
+        assert!(shared.fault.lock().is_some());
         for answer in answers {
             let done = motet_ports::wait_blocking(answer).unwrap().unwrap();
             assert!(done.unwrap_err().reason().contains("the disk is gone"));
@@ -265,6 +285,7 @@ mod tests {
             let shared = NodeShared {
                 line: Mutex::new(Line { commits, closed }),
                 came: Condvar::new(),
+                fault: Mutex::default(),
             };
             shared.write(&store);
             for (path, answer) in answers {

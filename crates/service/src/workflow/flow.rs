@@ -1,5 +1,6 @@
 //! What a workflow is to do.
 
+use crate::manifest::placed;
 use crate::{Fault, FaultCode, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +66,7 @@ impl Flow {
     pub fn read(text: &str) -> Result<Self, Fault> {
         let read = match text.trim_start().starts_with('{') {
             true => serde_json::from_str(text).map_err(|error| error.to_string()),
-            false => toml::from_str(text).map_err(|error| error.to_string()),
+            false => toml::from_str(text).map_err(|error| placed(text, &error)),
         };
         let flow: Flow = read.map_err(|why| wrong(format!("the text is no flow: {why}")))?;
         flow.check()?;

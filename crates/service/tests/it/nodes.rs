@@ -31,11 +31,15 @@ fn dss_001_to_003_the_path_of_a_service() {
             Ok(1),
             "the first is untouched"
         );
-        let fault = node
-            .create(Create::<CornerShop>::of().at("no path"))
-            .await
-            .unwrap_err();
-        assert_eq!(fault.code(), FaultCode::MessageNotSupported);
+        for wrong in [
+            "no path", "", "/", "/a b", "/a/../b", "/.", "/a/-/b", "/a/", "//a", "/a%20b", "/a?b",
+            "/a#b", "/a\\b", "/a\0b",
+        ] {
+            let created = node.create(Create::<CornerShop>::of().at(wrong)).await;
+            let fault = created.expect_err(wrong);
+            assert_eq!(fault.code(), FaultCode::MessageNotSupported, "{wrong:?}");
+            assert!(fault.reason().contains(&format!("{wrong:?}")), "{fault}");
+        }
     });
 }
 
@@ -362,6 +366,19 @@ fn sem_g390_a_text_that_is_no_manifest_is_refused_with_its_place() {
     replay(async |node| {
         let fault = node.load(["[[service]]\ntypo = 3\n"]).await.unwrap_err();
         assert!(fault.reason().contains("typo"), "{fault}");
+        assert!(fault.reason().contains("at line 2 column 1"), "{fault}");
+        for (wrong, advice) in [
+            ("state = { x = 1 }", "{ value = ... }"),
+            ("persist = true", "\"each\" or \"on-save\""),
+            ("persist = \"always\"", "\"each\" or \"on-save\""),
+            ("partners = { other = 1 }", "{ link = \"...\" }"),
+        ] {
+            let record = format!("[[service]]\ntype = \"left\"\n{wrong}\n");
+            let fault = node.load([record.as_str()]).await.unwrap_err();
+            assert!(fault.reason().contains(advice), "{fault}");
+            assert!(fault.reason().contains("at line 3"), "{fault}");
+            assert!(!fault.reason().contains('\n'), "{fault}");
+        }
         let cyclic = r#"
 [[service]]
 type = "left"

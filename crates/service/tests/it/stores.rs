@@ -159,7 +159,10 @@ fn sem_g393_what_cannot_be_stored_is_not_answered() {
             .persist(Persist::Each);
         let shop = node.create(create).await.unwrap();
         shop.upsert(Line::new("apples", 3)).await.unwrap();
+        assert_eq!(node.store_fault(), None);
         let fault = shop.upsert(Line::new("pears", 3)).await.unwrap_err();
+        assert!(fault.reason().contains("disk is full"), "{fault}");
+        let fault = node.store_fault().expect("it has failed");
         assert!(fault.reason().contains("disk is full"), "{fault}");
         sleep(Duration::from_secs(1)).await;
         assert!(shop.count("pears".into()).await.is_err());
@@ -230,8 +233,9 @@ async fn change_and_drop(node: Node) {
     let fault = shop.upsert(Line::new("apples", 3)).await.unwrap_err();
     assert!(fault.reason().contains("the disk is gone"), "{fault}");
     // A fault tells that it is being built anew.
-    if let Err(fault) = shop.upsert(Line::new("pears", 3)).await {
-        assert_eq!(fault.code(), FaultCode::Unavailable, "{fault}");
+    match shop.upsert(Line::new("pears", 3)).await {
+        Err(fault) => assert_eq!(fault.code(), FaultCode::Unavailable, "{fault}"),
+        Ok(()) => assert_eq!(node.store_fault(), None),
     }
     shop.drop_service().await.unwrap();
 }
