@@ -17,10 +17,15 @@ pub(crate) fn is_in_guard() -> bool {
 
 /// Runs a guard.
 pub(crate) fn as_guard<R>(guard: impl FnOnce() -> R) -> R {
-    let before = IN_GUARD.replace(true);
-    let wanted = guard();
-    IN_GUARD.set(before);
-    wanted
+    /// Also when the guard panics.
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            IN_GUARD.set(self.0);
+        }
+    }
+    let _back = Back(IN_GUARD.replace(true));
+    guard()
 }
 
 /// What is dropped without the interpreter: it takes locks, or waits.

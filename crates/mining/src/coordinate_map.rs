@@ -98,8 +98,8 @@ impl CoordinateMap {
 
 /// Of each column the end near which there are as many values as there are far from it. Values at
 /// the end itself lose nothing and do not count.
-fn crowded<'a>(
-    rows: impl Iterator<Item = &'a [f64]>,
+fn crowded(
+    rows: impl Iterator<Item = impl AsRef<[f64]>>,
     low: &[f64],
     high: &[f64],
 ) -> Vec<Option<f64>> {
@@ -108,7 +108,7 @@ fn crowded<'a>(
     // Of each end how many values are near it, and how many far from it.
     let mut counts = vec![[[0_u32; 2]; 2]; low.len()];
     for row in rows {
-        for (j, value) in row.iter().enumerate() {
+        for (j, value) in row.as_ref().iter().enumerate() {
             for (counts, apart) in counts[j].iter_mut().zip([value - low[j], high[j] - value]) {
                 counts[usize::from(apart > near[j])] += u32::from(apart > 0.0);
             }

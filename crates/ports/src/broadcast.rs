@@ -6,6 +6,7 @@
 
 use crate::PostRefusal;
 use crate::port::{Overflow, Port};
+use crate::predicate;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use motet_sync::{FirstPanic, Mutex};
 use std::fmt;
@@ -293,7 +294,8 @@ impl<T: Clone + Send + 'static> Drop for Subscription<T> {
                 subscribers.retain(|subscriber| subscriber.port.id() != id);
             });
             // Posters that wait for room here go on to the others.
-            self.port.core().end_waits();
+            let core = Arc::clone(self.port.core());
+            predicate::outside(move || core.end_waits());
         }
     }
 }

@@ -67,6 +67,7 @@ pub(crate) fn outside(work: impl FnOnce() + 'static) {
 /// Does what was kept under a port's lock. The caller holds none.
 #[cold]
 pub(crate) fn do_kept() {
+    HAS_KEPT.with(|has_kept| has_kept.set(false));
     let mut panics = FirstPanic::default();
     for work in KEPT.with(|kept| mem::take(&mut *kept.borrow_mut())) {
         panics.catch(work);

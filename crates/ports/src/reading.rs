@@ -4,6 +4,7 @@ use crate::delivery::{ItemDelivery, item_of, items_of};
 use crate::port::Port;
 use crate::predicate;
 use motet_dispatch::BoxList;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// # Reading without a receiver
 impl<T: Send + 'static> Port<T> {
@@ -31,12 +32,15 @@ impl<T: Send + 'static> Port<T> {
     where
         T: Clone,
     {
+        // Outside of the lock: a clone may panic, and those before it have destructors.
+        let mut copies = Vec::new();
         let mut state = self.core().state();
         let items = state.items_mut();
-        let copies =
-            predicate::inside(|| items.iter().map(|delivery| delivery.item.clone()).collect());
+        let clone = || copies.extend(items.iter().map(|delivery| delivery.item.clone()));
+        let cloned = catch_unwind(AssertUnwindSafe(|| predicate::inside(clone)));
         drop(state);
         predicate::do_kept();
+        cloned.unwrap_or_else(|panicked| resume_unwind(panicked));
         copies
     }
 

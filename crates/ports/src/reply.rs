@@ -7,6 +7,7 @@ pub use error::{NoReply, ReplyError};
 use crate::PostError;
 use crate::delivery::parcel;
 use crate::port::{Port, PortCore};
+use crate::predicate;
 use motet_dispatch::{Awaited, WaitPart, Waiter, watch_here};
 use motet_sync::{Mutex, renew_waker};
 use std::any::type_name;
@@ -186,10 +187,12 @@ impl<T: Send + 'static> Drop for ReplyPort<T> {
             Some(To::Cell(slot)) => drop(slot.settle(State::NoReply)),
             Some(To::Port(port)) => {
                 let news = Err(NoReply::new(self.asked_at));
-                if let Err(refused) = port.post(news) {
-                    // Whoever waits there must learn it: it is kept although there was no room.
-                    port.keep(refused.item);
-                }
+                predicate::outside(move || {
+                    if let Err(refused) = port.post(news) {
+                        // Whoever waits there must learn it: it is kept although there was no room.
+                        port.keep(refused.item);
+                    }
+                });
             }
             None => {}
         }

@@ -409,6 +409,36 @@ fn loom_at_once_against_at_once() {
     }
 }
 
+/// Beside a concurrent handler somebody tries to be alone at once, and a task is posted that wants
+/// to be, too, or the end is: neither runs before the handler has ended.
+#[test]
+fn loom_a_try_to_be_alone_that_fails_lets_nobody_in() {
+    for fairness in [Fairness::ExclusiveFirst, Fairness::Alternate] {
+        for posted in [Kind::Exclusive, Kind::Teardown] {
+            loom::model(move || {
+                let stage = Stage::new(fairness);
+                let interleave = ActiveInterleave(Arc::clone(&stage.shared));
+                let reader = interleave.try_concurrent().expect("nobody else is here");
+                stage.taken.fetch_add(1, Ordering::SeqCst);
+                stage.readers.fetch_add(1, Ordering::Relaxed);
+                let here = Arc::clone(&stage);
+                let other = thread::spawn(move || {
+                    set_thread_number(0);
+                    here.post(posted);
+                });
+                stage.at_once(Kind::Exclusive);
+                stage.work();
+                stage.readers.fetch_sub(1, Ordering::Relaxed);
+                stage.ran.fetch_add(1, Ordering::SeqCst);
+                drop(reader);
+                other.join().unwrap();
+                let (ran, back) = stage.outcome();
+                assert_eq!((ran, back), (stage.taken.load(Ordering::SeqCst), 0));
+            });
+        }
+    }
+}
+
 /// A handler that begins at once against the end: it ends before, or does not begin.
 #[test]
 fn loom_at_once_against_teardown() {
