@@ -385,6 +385,7 @@ class Peer:
         seconds: float | None,
         key: str | None,
         version: int | None,
+        named: bool | None,
     ) -> Waiting: ...
     def watch(self, path: str, only: str | None, sync: bool) -> Watch: ...
 
@@ -395,7 +396,7 @@ class Node:
     def add(
         self,
         path: str,
-        object: Callable[[str, str], Any],
+        object: Callable[[str, str, bool | None], Any],
         operations: list[tuple[str, str, bool]],
         state: str,
     ) -> None: ...

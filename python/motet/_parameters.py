@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy
 
-__all__ = ["called", "check", "of_rows", "randoms", "seed", "whole"]
+__all__ = ["called", "check", "of_rows", "randoms", "seed", "slashed", "whole"]
 
 # The largest number of anything that is counted.
 _MOST = 2**31 - 1
@@ -60,6 +60,15 @@ def whole(name: str, value: Any, least: int, most: int = _MOST) -> int:
     if value > most:
         raise ValueError(f"{name} is {value!r}: it must be at most {most}")
     return int(value)
+
+
+def slashed(path: Any) -> str:
+    """Give the path of a service."""
+    if not isinstance(path, str):
+        raise TypeError(f"the path is {path!r}: it must be a text, as '/till'")
+    if not path.startswith("/"):
+        raise ValueError(f"the path is {path!r}: it begins with a slash, as {'/' + path!r}")
+    return path
 
 
 def called(name: str, given: Any) -> None:

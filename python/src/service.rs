@@ -53,7 +53,12 @@ impl Peer {
         })
     }
 
-    /// Calls an operation by its name.
+    /// Calls an operation by its name. `named`: whether the body has arguments by their names, or
+    /// is one, if that is known.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the one caller names them all, from the parameters of its method"
+    )]
     fn call(
         &self,
         path: &str,
@@ -62,6 +67,7 @@ impl Peer {
         seconds: Option<f64>,
         key: Option<&str>,
         version: Option<u64>,
+        named: Option<bool>,
     ) -> PyResult<PendingObject> {
         let peer = self.open()?;
         let mut options = Options::default();
@@ -71,6 +77,7 @@ impl Peer {
             .map_err(|error| PyValueError::new_err(format!("within: {error}")))?;
         options.key = key.map(Into::into);
         options.if_version = version;
+        options.named = named;
         let answer = peer.call(path, operation, body(json)?, options);
         Ok(PendingObject::new(async move { outcome(answer.await) }))
     }
