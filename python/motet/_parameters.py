@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy
 
-__all__ = ["called", "check", "of_rows", "randoms", "seed", "slashed", "whole"]
+__all__ = ["called", "check", "named", "of_rows", "randoms", "seed", "slashed", "whole"]
 
 # The largest number of anything that is counted.
 _MOST = 2**31 - 1
@@ -60,6 +60,15 @@ def whole(name: str, value: Any, least: int, most: int = _MOST) -> int:
     if value > most:
         raise ValueError(f"{name} is {value!r}: it must be at most {most}")
     return int(value)
+
+
+def named(name: str, value: Any) -> str:
+    """Give a name that threads may have."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}: it must be a text")
+    if "\0" in value:
+        raise ValueError(f"{name} is {value!r}: a name has no zero byte")
+    return value
 
 
 def slashed(path: Any) -> str:

@@ -36,7 +36,7 @@ from motet import _motet
 from motet._awaiting import Wait
 from motet._closing import closed_at_exit
 from motet._motet import Closed
-from motet._parameters import called, whole
+from motet._parameters import called, named, whole
 from motet._port import Part, Port, PortSet, inner
 
 __all__ = [
@@ -237,7 +237,7 @@ class Dispatcher:
     def __init__(self, threads: int = 1, *, name: str = "motet") -> None:
         # 0: one for each core.
         threads = whole("threads", threads, 0, most=65_536)
-        self._dispatcher = _motet.Dispatcher(threads, name, _log)
+        self._dispatcher = _motet.Dispatcher(threads, named("name", name), _log)
         _open.add(self)
 
     def __enter__(self) -> Dispatcher:

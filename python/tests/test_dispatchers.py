@@ -252,3 +252,10 @@ def test_sem_g451_a_rank_that_waits_for_a_port_ends_with_its_run():
 
     with pytest.raises(LookupError, match="no more rows"):
         World.threads(2).run(main)
+
+
+def test_a_name_that_no_thread_can_have_is_refused():
+    with pytest.raises(ValueError, match=r"name is 'a\\x00b': a name has no zero byte"):
+        Dispatcher(name="a\0b")
+    with pytest.raises(TypeError, match="name is 3: it must be a text"):
+        Dispatcher(name=3)
