@@ -46,7 +46,7 @@ from motet._closing import closed_at_exit
 from motet._json import written
 from motet._motet import MotetError
 from motet._operations import arguments, operations
-from motet._parameters import slashed, whole
+from motet._parameters import at_most, limit, slashed, whole
 
 __all__ = [
     "Call",
@@ -154,7 +154,7 @@ class Call:
     def blocking(self, timeout: float | None = None) -> Any:
         """Block the thread until the answer is there."""
         self._waited = True
-        return self._read(_answer(self._waiting.block(timeout)))
+        return self._read(_answer(self._waiting.block(limit("timeout", timeout))))
 
 
 def _as_it_is(answer: Any) -> Any:
@@ -201,7 +201,8 @@ class Service:
         read: Callable[[Any], Any] = _as_it_is,
         named: bool | None = None,
     ) -> Call:
-        asked = operation, written(body), within, key, if_version, named
+        seconds = at_most("within", within)
+        asked = operation, written(body), seconds, key, if_version, named
         return Call(self._peer.call(self.path, *asked), read)
 
     def __getattr__(self, operation: str) -> Callable[..., Call]:

@@ -2,7 +2,7 @@
 
 use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
-use crate::waiting::PendingObject;
+use crate::waiting::{PendingObject, span};
 use motet_http::{Access, RemoteNotification, Watch as OfEvents};
 use motet_service::{Fault, Options, Value};
 use motet_sync::{Arc, Mutex};
@@ -10,7 +10,6 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Another node.
 #[pyclass(frozen, module = "motet._motet")]
@@ -71,10 +70,7 @@ impl Peer {
     ) -> PyResult<PendingObject> {
         let peer = self.open()?;
         let mut options = Options::default();
-        options.within = seconds
-            .map(Duration::try_from_secs_f64)
-            .transpose()
-            .map_err(|error| PyValueError::new_err(format!("within: {error}")))?;
+        options.within = seconds.map(span).transpose()?;
         options.key = key.map(Into::into);
         options.if_version = version;
         options.named = named;
