@@ -204,7 +204,7 @@ class DispatcherQueue:
         self._queue.enqueue(function, args)
 
     def suspend(self) -> None:
-        """Start nothing more until `resume`; at the end of the dispatcher, what is there is lost."""
+        """Start nothing more until `resume`; what is there at the end of the dispatcher is lost."""
         self._queue.suspend()
 
     def resume(self) -> None:
