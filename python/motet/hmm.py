@@ -146,7 +146,10 @@ class _Markov(Shown, BaseEstimator):
     def sample(
         self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Draw a sequence: what it shows, and its states, of which `currstate` may be the first."""
+        """Draw a sequence: what it shows, and its states, of which `currstate` may be the first.
+
+        A `random_state` of `None` draws another each time.
+        """
         model = self._built()
         n_samples = whole("n_samples", n_samples, 1)
         if currstate is not None:

@@ -41,7 +41,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     n_init : int, default=1
         The number of runs; the one of the largest likelihood counts.
     random_state, n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
-        As those of :class:`motet.cluster.KMeans`.
+        As those of :class:`motet.cluster.KMeans`. With `None` a fit repeats, and `sample` does not.
 
     Attributes
     ----------
@@ -181,7 +181,8 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     def sample(self, n_samples: int = 1) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Draw rows from the mixture, by `random_state`: rows, and the component of each.
 
-        Those of one component follow each other, as with scikit-learn.
+        Those of one component follow each other, as with scikit-learn. As there, `None` draws
+        others each time: that a run repeats holds for the fit.
         """
         inverses, weights = self._factors(), numpy.asarray(self.weights_)
         n_samples = whole("n_samples", n_samples, 1)

@@ -227,7 +227,7 @@ def _log(queue: str, raised: BaseException) -> None:
 class Dispatcher:
     """Threads that run handlers; a context manager, which ends when all that is queued has run.
 
-    What a suspended queue has is not run, and is warned of.
+    What a suspended queue has is not run, and is warned of. 0 threads are one for each core.
 
     One thread by default: with the interpreter's lock more of them help only handlers that give it
     away, as numpy does.

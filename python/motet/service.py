@@ -352,8 +352,9 @@ _open = closed_at_exit()
 class Node:
     """Serves objects of classes that are `@service`, by HTTP; a context manager.
 
-    `listen` is an address of this machine; port 0 is any that is free, and `url` says which. A node
-    that nobody has any more ends; where what it serves has it, the garbage collector finds that.
+    `listen` is an address of this machine; port 0 is any that is free, and `url` says which. 0
+    `threads` are one for each core. A node that nobody has any more ends; where what it serves has
+    it, the garbage collector finds that.
     """
 
     def __init__(

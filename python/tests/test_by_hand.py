@@ -177,3 +177,12 @@ def test_sem_g581_a_mixture_is_what_its_attributes_are(groups, kind):
     made.covariances_ = [[[[1.0]]]]
     with pytest.raises(ValueError, match="covariances_ is of shape"):
         made.score(groups)
+
+
+def test_without_a_random_state_draws_differ_and_fits_repeat(groups):
+    one, two = (GaussianMixture(3, n_init=3).fit(groups) for _ in range(2))
+    assert one.means_.tobytes() == two.means_.tobytes()
+    assert one.sample(8)[0].tobytes() != one.sample(8)[0].tobytes()
+    assert heights().sample(8)[0].tobytes() != heights().sample(8)[0].tobytes()
+    for drawn in (one.set_params(random_state=4), two.set_params(random_state=4)):
+        assert drawn.sample(8)[0].tobytes() == one.sample(8)[0].tobytes()
