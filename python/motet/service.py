@@ -73,7 +73,7 @@ _CODES = (
 
 
 class Fault(MotetError):
-    """Why an operation was not carried out: a code to act on, and a reason to read."""
+    """Why an operation was not carried out to its end: a code to act on, a reason to read."""
 
     def __init__(
         self,

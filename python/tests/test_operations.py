@@ -1,5 +1,6 @@
 """Which methods of a class are operations of its service."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -230,3 +231,54 @@ def test_sem_g457_a_class_derived_from_a_service_has_its_own_operations_too():
         assert derived.extra().blocking(60) == "extra"
         assert derived.item(3).blocking(60) == 3
         assert derived.optional().blocking(60) == "derived"
+
+
+@service
+class Stock:
+    def __init__(self):
+        self.state = {"n": 1}
+
+    @update
+    def take(self, count):
+        self.state["n"] -= count
+        if self.state["n"] < 0:
+            raise Fault("OperationFailed", "there is not so much")
+
+    @update
+    def look(self):
+        return self.state["n"]
+
+    @query
+    def read(self):
+        return self.state["n"]
+
+
+def test_sem_g385_a_fault_of_python_undoes_nothing_and_tells_the_state():
+    async def told(stock):
+        events = stock.subscribe(sync=True)
+        first = await anext(events)
+        with pytest.raises(Fault, match="not so much"):
+            await stock.take(3)
+        return first, await anext(events)
+
+    with Node() as node:
+        node.add("/stock", Stock())
+        stock = connect(node.url)["/stock"]
+        before = stock.get().blocking(60)
+        first, second = asyncio.run(told(stock))
+        assert (first.event, first.body) == ("replace", {"n": 1})
+        assert (second.event, second.body) == ("replace", {"n": -2})
+        after = stock.get().blocking(60)
+        assert after.state == {"n": -2} and after.version > before.version
+
+
+def test_a_change_from_outside_is_seen_after_the_next_update():
+    with Node() as node:
+        served = Stock()
+        node.add("/stock", served)
+        stock = connect(node.url)["/stock"]
+        served.state["n"] = 5
+        assert stock.read().blocking(60) == 5
+        assert stock.get().blocking(60).state == {"n": 1}
+        assert stock.look().blocking(60) == 5
+        assert stock.get().blocking(60).state == {"n": 5}
