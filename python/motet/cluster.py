@@ -52,9 +52,12 @@ class _Clusters(
         self.sizes_ = numpy.asarray(found.sizes)
         self.masses_ = found.masses
         self.spread_ = found.spread
-        self._n_features_out = len(self.cluster_centers_)
         self.n_iter_ = max(1, round(found.work / len(self.cluster_centers_)))
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
 
     def _nearest(self) -> Any:
         """What predicts: what the fit has found, or centres that were set by hand since."""

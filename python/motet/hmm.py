@@ -1,4 +1,7 @@
-"""Hidden Markov models, with the words of hmmlearn."""
+"""Hidden Markov models, with the words of hmmlearn.
+
+What an attribute of a model is set to by hand counts, and no fit need come before.
+"""
 
 from __future__ import annotations
 

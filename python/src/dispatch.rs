@@ -30,8 +30,8 @@ pub(crate) struct Dispatcher {
 /// How far a dispatcher is.
 enum DispatcherStage {
     Open(Arc<motet::Dispatcher>),
-    /// It has been closed: from the end of its threads on an item lies there, how many handlers have
-    /// not run.
+    /// It has been closed: from the end of its threads on it lies there how many handlers have not
+    /// run.
     Ends(motet::Port<usize>),
 }
 

@@ -124,6 +124,8 @@ def test_sem_g581_clusters_are_those_of_the_centres(groups, method):
     places = [[100.0, 100.0], [0.0, 0.0]]
     found.cluster_centers_ = places
     wanted = numpy.linalg.norm(groups[:, None] - numpy.array(places), axis=2)
+    # As many columns as a frame of distances has.
+    assert found._n_features_out == 2
     for one in (found, pickle.loads(pickle.dumps(found))):
         assert one.transform(groups) == pytest.approx(wanted)
         assert (one.predict(groups) == wanted.argmin(axis=1)).all()
