@@ -99,9 +99,11 @@ TRACE = numpy.dtype(
 )
 
 
-def fitted(estimator: Any, attribute: str) -> None:
-    """Raise `NotFittedError` unless the estimator has been fitted."""
+def fitted(estimator: Any, *attributes: str) -> None:
+    """Raise `NotFittedError` unless the estimator has these: by a fit, or set by hand."""
+    if all(hasattr(estimator, attribute) for attribute in attributes):
+        return
     if SKLEARN:
-        check_is_fitted(estimator, attribute)
-    elif not hasattr(estimator, attribute):
+        check_is_fitted(estimator, attributes)
+    else:
         raise NotFittedError(f"this {type(estimator).__name__} has not been fitted: call fit")

@@ -118,10 +118,10 @@ def _matrix(estimator: Any, X: Any, reset: bool) -> numpy.ndarray:
         if names is not None:
             estimator.feature_names_in_ = names
         return X
-    if X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} columns, and there were {estimator.n_features_in_} at the fit"
-        )
+    # Without a fit what has been set by hand says how many.
+    columns = getattr(estimator, "n_features_in_", X.shape[1])
+    if X.shape[1] != columns:
+        raise ValueError(f"X has {X.shape[1]} columns, and there were {columns} at the fit")
     there = getattr(estimator, "feature_names_in_", None)
     if there is not None and names is not None and list(names) != list(there):
         raise ValueError(f"X has columns {list(names)}, and there were {list(there)} at the fit")

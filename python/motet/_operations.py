@@ -48,23 +48,44 @@ def _changes(kind: type, name: str) -> bool | None:
     return None
 
 
-def arguments(method: Callable[..., Any], body: Any) -> inspect.BoundArguments:
+def arguments(
+    method: Callable[..., Any], body: Any, named: bool | None = None
+) -> inspect.BoundArguments:
     """Bind what a call brings: an argument, or arguments by their names.
 
+    `named` is which, where the caller has said it: then a name that the method has not is refused.
+    A dictionary that is said to be one argument has the arguments of a method that takes several.
     Raises `TypeError` with the arguments of the method when the body does not fit them.
     """
     signature = inspect.signature(method)
+    try:
+        if named and isinstance(body, dict):
+            return signature.bind(**body)
+        if named is None:
+            return _guessed(signature, body)
+        try:
+            return signature.bind(body)
+        except TypeError:
+            if not isinstance(body, dict):
+                raise
+            return signature.bind(**body)
+    except TypeError as error:
+        name = getattr(method, "__name__", "the operation")
+        raise TypeError(f"the body does not fit {name}{signature}: {error}") from None
+
+
+def _guessed(signature: inspect.Signature, body: Any) -> inspect.BoundArguments:
+    """Bind a body of which nobody has said what it is, as that of a plain request.
+
+    A dictionary with the name of an argument has arguments by their names.
+    """
     taken = signature.parameters.values()
     places = [one for one in taken if one.kind in _BY_POSITION]
     needed = any(one.default is one.empty for one in places)
     several = any(one.kind is one.VAR_POSITIONAL for one in taken)
     any_name = any(one.kind is one.VAR_KEYWORD for one in taken)
-    try:
-        if isinstance(body, dict):
-            named = bool(set(body) & set(signature.parameters)) or (any_name and not needed)
-            if named or not (body or needed) or not (places or several):
-                return signature.bind(**body)
-        return signature.bind() if body is None else signature.bind(body)
-    except TypeError as error:
-        name = getattr(method, "__name__", "the operation")
-        raise TypeError(f"the body does not fit {name}{signature}: {error}") from None
+    if isinstance(body, dict):
+        known = bool(set(body) & set(signature.parameters)) or (any_name and not needed)
+        if known or not (body or needed) or not (places or several):
+            return signature.bind(**body)
+    return signature.bind() if body is None else signature.bind(body)

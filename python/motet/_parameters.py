@@ -9,10 +9,25 @@ from weakref import WeakKeyDictionary
 
 import numpy
 
-__all__ = ["called", "check", "of_rows", "randoms", "seed", "whole"]
+__all__ = [
+    "at_most",
+    "called",
+    "check",
+    "limit",
+    "named",
+    "of_rows",
+    "randoms",
+    "seed",
+    "slashed",
+    "span",
+    "whole",
+]
 
 # The largest number of anything that is counted.
 _MOST = 2**31 - 1
+
+# Seconds from which on a time has no end: thirty thousand years.
+_LONGEST = 1e12
 
 # The least that each whole number may be.
 _WHOLE = {
@@ -60,6 +75,51 @@ def whole(name: str, value: Any, least: int, most: int = _MOST) -> int:
     if value > most:
         raise ValueError(f"{name} is {value!r}: it must be at most {most}")
     return int(value)
+
+
+def _of_time(name: str, value: Any) -> float:
+    if isinstance(value, (bool, numpy.bool_)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} is {value!r}: it must be a number of seconds")
+    if not value >= 0:
+        raise ValueError(f"{name} is {value!r}: it must be seconds, 0 or more")
+    return _LONGEST if value > _LONGEST else float(value)
+
+
+def limit(name: str, value: Any) -> float | None:
+    """Give the seconds that something may take; infinitely many are no limit, as `None`."""
+    found = at_most(name, value)
+    return None if found is None or found >= _LONGEST else found
+
+
+def at_most(name: str, value: Any) -> float | None:
+    """Give the seconds that something may take, where `None` is another limit than none."""
+    return None if value is None else _of_time(name, value)
+
+
+def span(name: str, value: Any) -> float:
+    """Give the seconds that something takes."""
+    found = _of_time(name, value)
+    if found >= _LONGEST:
+        raise ValueError(f"{name} is {value!r}: it must be seconds, below {_LONGEST:.0e}")
+    return found
+
+
+def named(name: str, value: Any) -> str:
+    """Give a name that threads may have."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}: it must be a text")
+    if "\0" in value:
+        raise ValueError(f"{name} is {value!r}: a name has no zero byte")
+    return value
+
+
+def slashed(path: Any) -> str:
+    """Give the path of a service."""
+    if not isinstance(path, str):
+        raise TypeError(f"the path is {path!r}: it must be a text, as '/till'")
+    if not path.startswith("/"):
+        raise ValueError(f"the path is {path!r}: it begins with a slash, as {'/' + path!r}")
+    return path
 
 
 def called(name: str, given: Any) -> None:

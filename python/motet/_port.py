@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from motet import _motet
 from motet._awaiting import Wait
 from motet._motet import Closed
-from motet._parameters import called, whole
+from motet._parameters import called, limit, whole
 
 __all__ = ["Part", "Port", "PortSet", "inner"]
 
@@ -94,7 +94,7 @@ class Port(Generic[T]):
         Raises `TimeoutError` when so many seconds have passed, `Closed` when the port is closed and
         empty, and `MotetError` on a thread of a dispatcher: a handler that waits is `async` there.
         """
-        return self._port.taking().block(timeout)
+        return self._port.taking().block(limit("timeout", timeout))
 
     async def __aiter__(self) -> AsyncIterator[T]:
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from typing import Any
 
 import numpy
@@ -57,6 +58,15 @@ def kept(estimator: Any) -> tuple[str, str, float] | None:
         raise ValueError(
             f"checkpoint is {folder!r}: it is a file, and must be the path of a folder"
         )
+    try:
+        # A fit may take long before it keeps anything.
+        os.makedirs(folder or ".", exist_ok=True)
+        tempfile.TemporaryFile(dir=folder or ".").close()
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"checkpoint is {folder!r}, and nothing can be kept there: "
+            f"{getattr(error, 'strerror', None) or error}: name another folder"
+        ) from None
     return folder, type(estimator).__name__, seconds
 
 

@@ -27,6 +27,7 @@ from motet._choice import Choice, choice, most
 from motet._input import centres, checked, weights, wide
 from motet._pairwise import PairwiseAnnealing
 from motet._parameters import check, of_rows, seed
+from motet._places import Places
 from motet._shown import Shown, span
 from motet._watched import Watched
 
@@ -51,26 +52,38 @@ class _Clusters(
         self.sizes_ = numpy.asarray(found.sizes)
         self.masses_ = found.masses
         self.spread_ = found.spread
-        self._n_features_out = len(self.cluster_centers_)
         self.n_iter_ = max(1, round(found.work / len(self.cluster_centers_)))
         return self
 
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def _nearest(self) -> Any:
+        """What predicts: what the fit has found, or centres that were set by hand since."""
+        fitted(self, "cluster_centers_")
+        given, found = self.cluster_centers_, getattr(self, "_found", None)
+        if type(given) is numpy.ndarray and found is not None:
+            own = found.centers.astype(given.dtype, copy=False)
+            if given.shape == own.shape and given.tobytes() == own.tobytes():
+                return found
+        return Places(given)
+
     def predict(self, X: Any) -> numpy.ndarray:
         """Give the nearest centre of each row; rows of the fit get their `labels_`."""
-        fitted(self, "cluster_centers_")
-        return self._found.predict(wide(checked(self, X, reset=False)))
+        return self._nearest().predict(wide(checked(self, X, reset=False)))
 
     def transform(self, X: Any) -> numpy.ndarray:
         """Give the distance of each row from each centre."""
-        fitted(self, "cluster_centers_")
+        nearest = self._nearest()
         X = checked(self, X, reset=False)
-        return self._found.transform(wide(X)).astype(X.dtype, copy=False)
+        return nearest.transform(wide(X)).astype(X.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Give minus the weighted sum of the squared distances from the nearest centres."""
-        fitted(self, "cluster_centers_")
+        nearest = self._nearest()
         X = checked(self, X, reset=False)
-        square = self._found.transform(wide(X)).min(axis=1) ** 2
+        square = nearest.transform(wide(X)).min(axis=1) ** 2
         sample_weight = weights(sample_weight, X)
         return -float((square if sample_weight is None else square * sample_weight).sum())
 

@@ -1,9 +1,11 @@
-"""Hidden Markov models, with the words of hmmlearn."""
+"""Hidden Markov models, with the words of hmmlearn.
+
+What an attribute of a model is set to by hand counts, and no fit need come before.
+"""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -13,6 +15,7 @@ from motet import _motet
 from motet._base import BaseEstimator, fitted
 from motet._callbacks import told
 from motet._input import checked, table, unmasked, wide
+from motet._markov import categorical, even, gaussian, lengths_of, reach, spread
 from motet._parameters import check, of_rows, randoms, whole
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
@@ -21,8 +24,16 @@ from motet.cluster import DeterministicAnnealing
 __all__ = ["CategoricalHMM", "GaussianHMM"]
 
 
+# Attributes that both kinds have.
+_STEPS = ["startprob_", "transmat_"]
+
+
 class _Markov(Shown, BaseEstimator):
     """What both kinds have: sequences in a row, cut by `lengths`."""
+
+    # The attributes that a model has, and what makes one of them.
+    _parts: list[str]
+    _build: Callable[[Any], _motet.Markov]
 
     def __init__(
         self,
@@ -58,6 +69,11 @@ class _Markov(Shown, BaseEstimator):
     def _keep(self, model: Any) -> None:
         raise NotImplementedError
 
+    def _built(self) -> Any:
+        """The model that the attributes are: they may have been set by hand."""
+        fitted(self, *self._parts)
+        return self._build(self)
+
     @told
     def fit(self, X: Any, y: Any = None, lengths: Sequence[int] | None = None) -> _Markov:
         """Fit the model to sequences by the rule of Baum and Welch.
@@ -69,7 +85,7 @@ class _Markov(Shown, BaseEstimator):
         check(self)
         X = self._shown(X, reset=True)
         of_rows("n_components", self.n_components, X)
-        lengths = _lengths(X, y, lengths)
+        lengths = lengths_of(X, y, lengths)
         with Watched(self) as watched:
             model, trace, converged = _motet.fit_markov(
                 self._start(X),
@@ -80,7 +96,6 @@ class _Markov(Shown, BaseEstimator):
                 self.min_covar,
                 watched,
             )
-        self._model = model
         self.startprob_, self.transmat_ = model.start, model.transitions
         self.trace_, self.converged_ = numpy.array(trace), converged
         self.n_iter_ = max(1, len(self.trace_))
@@ -89,21 +104,18 @@ class _Markov(Shown, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, lengths: Sequence[int] | None = None) -> float:
         """Give ln p of all sequences together; the arguments are those of `fit`."""
-        fitted(self, "_model")
-        X = self._shown(X, reset=False)
-        return float(self._model.score(X, _lengths(X, y, lengths), self._run()).sum())
+        model, X = self._built(), self._shown(X, reset=False)
+        return float(model.score(X, lengths_of(X, y, lengths), self._run()).sum())
 
     def score_sequences(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give ln p of each sequence."""
-        fitted(self, "_model")
-        X = self._shown(X, reset=False)
-        return self._model.score(X, _lengths(X, None, lengths), self._run())
+        model, X = self._built(), self._shown(X, reset=False)
+        return model.score(X, lengths_of(X, None, lengths), self._run())
 
     def decode(self, X: Any, lengths: Sequence[int] | None = None) -> tuple[float, numpy.ndarray]:
         """Give ln p of the most probable states (Viterbi), and those states."""
-        fitted(self, "_model")
-        X = self._shown(X, reset=False)
-        logs, states = self._model.decode(X, _lengths(X, None, lengths), self._run())
+        model, X = self._built(), self._shown(X, reset=False)
+        logs, states = model.decode(X, lengths_of(X, None, lengths), self._run())
         return float(logs.sum()), states
 
     def predict(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
@@ -112,26 +124,24 @@ class _Markov(Shown, BaseEstimator):
 
     def predict_proba(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give the probability of each state at each place."""
-        fitted(self, "_model")
-        X = self._shown(X, reset=False)
-        return self._model.posteriors(X, _lengths(X, None, lengths), self._run())
+        model, X = self._built(), self._shown(X, reset=False)
+        return model.posteriors(X, lengths_of(X, None, lengths), self._run())
 
     def aic(self, X: Any, lengths: Sequence[int] | None = None) -> float:
         """Give Akaike's information criterion of the sequences."""
-        fitted(self, "transmat_")
-        return 2 * self._parameters() - 2 * self.score(X, lengths=lengths)
+        return 2 * self._free(self._built()) - 2 * self.score(X, lengths=lengths)
 
     def bic(self, X: Any, lengths: Sequence[int] | None = None) -> float:
         """Give the Bayesian information criterion of the sequences."""
-        fitted(self, "transmat_")
+        free = self._free(self._built())
         rows = len(self._shown(X, reset=False))
-        return float(self._parameters() * numpy.log(rows)) - 2 * self.score(X, lengths=lengths)
+        return float(free * numpy.log(rows)) - 2 * self.score(X, lengths=lengths)
 
     def get_stationary_distribution(self) -> numpy.ndarray:
         """Give the share of each state after many steps: a solution of p = p A."""
-        fitted(self, "transmat_")
-        states = len(self.transmat_)
-        equations = numpy.vstack([self.transmat_.T - numpy.eye(states), numpy.ones(states)])
+        steps = self._built().transitions
+        states = len(steps)
+        equations = numpy.vstack([steps.T - numpy.eye(states), numpy.ones(states)])
         shares = numpy.linalg.lstsq(equations, numpy.eye(states + 1)[-1], rcond=None)[0]
         shares = shares.clip(0.0)
         return shares / shares.sum()
@@ -139,103 +149,58 @@ class _Markov(Shown, BaseEstimator):
     def sample(
         self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Draw a sequence: what it shows, and its states, of which `currstate` may be the first."""
-        fitted(self, "transmat_")
+        """Draw a sequence: what it shows, and its states, of which `currstate` may be the first.
+
+        A `random_state` of `None` draws another each time.
+        """
+        model = self._built()
         n_samples = whole("n_samples", n_samples, 1)
         if currstate is not None:
             currstate = whole("currstate", currstate, 0)
-            if currstate >= len(self.transmat_):
-                last = len(self.transmat_) - 1
+            if currstate >= len(model.start):
+                last = len(model.start) - 1
                 raise ValueError(f"currstate is {currstate}: states are numbered from 0 to {last}")
         draws = randoms(random_state)
-        first, steps = _reach([self.startprob_])[0], _reach(self.transmat_)
+        first, steps = reach([model.start])[0], reach(model.transitions)
         states = numpy.empty(n_samples, dtype=numpy.int64)
         for place, chance in enumerate(draws.random_sample(n_samples)):
             if place == 0 and currstate is not None:
                 states[0] = currstate
                 continue
-            reach = steps[states[place - 1]] if place else first
-            states[place] = numpy.searchsorted(reach, chance, "right")
-        return self._draw(states, draws), states
+            to = steps[states[place - 1]] if place else first
+            states[place] = numpy.searchsorted(to, chance, "right")
+        return self._draw(model, states, draws), states
 
-    def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
+    def _draw(self, model: Any, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
         """Draw what such states show."""
         raise NotImplementedError
 
-    def _parameters(self) -> int:
+    def _free(self, model: Any) -> int:
         """How many numbers of the model are free."""
-        states = len(self.transmat_)
+        states = len(model.start)
         return states - 1 + states * (states - 1)
 
     def _run(self) -> _motet.Run:
         return _motet.Run(ranks(self.n_jobs))
 
     def _results(self) -> Any:
-        if not hasattr(self, "transmat_"):
+        try:
+            model = self._built()
+        except ValueError:
             return None
-        columns = zip(self.startprob_, self.transmat_, self._emitted(), strict=True)
+        columns = zip(model.start, model.transitions, self._emitted(model), strict=True)
         rows = [
             (state, f"{start:.4g}", span(to), shown)
             for state, (start, to, shown) in enumerate(columns)
         ]
         head = ("state", "start", "transitions", "shows")
-        foot = f"ln p {self.trace_[-1]:.6g}" if len(self.trace_) else "no step"
+        trace: Any = getattr(self, "trace_", ())
+        foot = f"ln p {trace[-1]:.6g}" if len(trace) else "no step"
         return head, rows, foot
 
-    def _emitted(self) -> list[str]:
+    def _emitted(self, model: Any) -> list[str]:
         """What each state shows, in words."""
         raise NotImplementedError
-
-
-def _lengths(X: numpy.ndarray, second: Any, lengths: Sequence[int] | None) -> list[int]:
-    """How many rows each sequence has; `second` may be those lengths, or a `y`."""
-    if isinstance(second, Iterator):
-        second = list(second)
-    if lengths is None and second is not None:
-        given = numpy.asarray(table(second))
-        if given.dtype.kind in "iu" and (given > 0).all() and given.sum() == len(X):
-            lengths = given.ravel().tolist()
-        elif given.shape[:1] != (len(X),):
-            told = (
-                f"add up to {given.sum()}" if given.dtype.kind in "iu" else "are no whole numbers"
-            )
-            raise ValueError(f"the lengths {told}, and there are {len(X)} rows")
-    if lengths is None:
-        return [len(X)]
-    if isinstance(lengths, str) or not isinstance(lengths, Iterable):
-        raise TypeError(f"lengths is {lengths!r}: it must be a list of whole numbers")
-    asked: list[Any] = list(lengths)
-    for length in asked:
-        if not isinstance(length, numbers.Real) or not length % 1 == 0:
-            raise ValueError(f"lengths hold {length}: they are whole numbers of rows")
-    lengths = [int(length) for length in asked]
-    if any(length < 1 for length in lengths):
-        raise ValueError(f"lengths hold {min(lengths)}: a sequence has at least one row")
-    if sum(lengths) != len(X):
-        raise ValueError(f"the lengths add up to {sum(lengths)}, and there are {len(X)} rows")
-    return lengths
-
-
-def _even(states: int) -> tuple[list[float], numpy.ndarray]:
-    return [1.0 / states] * states, numpy.full((states, states), 1.0 / states)
-
-
-def _reach(shares: Any) -> numpy.ndarray:
-    """Give up to which number below 1 a draw is of each state or symbol, row by row.
-
-    The last that has a share reaches 1, also where rounding leaves the sum short of it: what has no
-    share is never drawn.
-    """
-    sums = numpy.cumsum(shares, axis=1)
-    return sums / sums[:, -1:]
-
-
-def _spread(length: int, most: int) -> Any:
-    """Give all of `length` places, or about `most` that no period of the sequence can avoid."""
-    if length <= most:
-        return slice(None)
-    golden = (5**0.5 - 1) / 2
-    return numpy.unique((numpy.arange(most) * golden % 1 * length).astype(int))
 
 
 class _Start(DeterministicAnnealing):
@@ -289,8 +254,10 @@ class GaussianHMM(_Markov):
     [0, 1, 0, 1]
     """
 
+    _parts, _build = [*_STEPS, "means_", "covars_"], staticmethod(gaussian)
+
     def _start(self, X: numpy.ndarray) -> Any:
-        rows = X[_spread(len(X), max(1000, 50 * self.n_components))]
+        rows = X[spread(len(X), max(1000, 50 * self.n_components))]
         # The steps of the fit do what a slower cooling and a search would do.
         start = _Start(self.n_components, cooling=0.5, search=0, n_jobs=self.n_jobs)
         found = start.fit(rows)
@@ -300,22 +267,23 @@ class GaussianHMM(_Markov):
             means = numpy.resize(means, (self.n_components, X.shape[1]))
         variances = numpy.maximum(X.var(axis=0), self.min_covar)
         variances = numpy.tile(variances, (self.n_components, 1))
-        chances, transitions = _even(self.n_components)
+        chances, transitions = even(self.n_components)
         means = numpy.ascontiguousarray(means)
         return _motet.Markov.gaussian(chances, transitions, means, variances)
 
     def _keep(self, model: Any) -> None:
         self.means_, self.covars_ = model.emissions
 
-    def _emitted(self) -> list[str]:
-        return [f"mean {span(mean)}" for mean in self.means_]
+    def _emitted(self, model: Any) -> list[str]:
+        return [f"mean {span(mean)}" for mean in model.emissions[0]]
 
-    def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
-        away = draws.standard_normal((len(states), self.means_.shape[1]))
-        return self.means_[states] + away * numpy.sqrt(self.covars_[states])
+    def _draw(self, model: Any, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
+        means, variances = model.emissions
+        away = draws.standard_normal((len(states), means.shape[1]))
+        return means[states] + away * numpy.sqrt(variances)[states]
 
-    def _parameters(self) -> int:
-        return super()._parameters() + 2 * self.means_.size
+    def _free(self, model: Any) -> int:
+        return super()._free(model) + 2 * model.emissions[0].size
 
 
 class CategoricalHMM(_Markov):
@@ -342,6 +310,8 @@ class CategoricalHMM(_Markov):
     >>> bool((numpy.diff(found.trace_) >= 0).all())
     True
     """
+
+    _parts, _build = [*_STEPS, "emissionprob_"], staticmethod(categorical)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -375,7 +345,7 @@ class CategoricalHMM(_Markov):
         liked = numpy.arange(symbols)[None, :] % states == numpy.arange(states)[:, None]
         shown = shares * numpy.where(liked, 2.0, 1.0)
         shown /= shown.sum(axis=1, keepdims=True)
-        start, transitions = _even(states)
+        start, transitions = even(states)
         transitions = transitions + numpy.eye(states)
         transitions /= transitions.sum(axis=1, keepdims=True)
         return _motet.Markov.categorical(start, transitions, shown)
@@ -383,13 +353,13 @@ class CategoricalHMM(_Markov):
     def _keep(self, model: Any) -> None:
         self.emissionprob_ = model.emissions[0]
 
-    def _emitted(self) -> list[str]:
-        return [f"symbols {span(shares)}" for shares in self.emissionprob_]
+    def _emitted(self, model: Any) -> list[str]:
+        return [f"symbols {span(shares)}" for shares in model.emissions[0]]
 
-    def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
-        reach = _reach(self.emissionprob_)[states]
-        return (draws.random_sample(len(states))[:, None] >= reach).sum(axis=1)[:, None]
+    def _draw(self, model: Any, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
+        to = reach(model.emissions[0])[states]
+        return (draws.random_sample(len(states))[:, None] >= to).sum(axis=1)[:, None]
 
-    def _parameters(self) -> int:
-        states, symbols = self.emissionprob_.shape
-        return super()._parameters() + states * (symbols - 1)
+    def _free(self, model: Any) -> int:
+        states, symbols = model.emissions[0].shape
+        return super()._free(model) + states * (symbols - 1)

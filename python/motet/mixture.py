@@ -41,7 +41,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     n_init : int, default=1
         The number of runs; the one of the largest likelihood counts.
     random_state, n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
-        As those of :class:`motet.cluster.KMeans`.
+        As those of :class:`motet.cluster.KMeans`. With `None` a fit repeats, and `sample` does not.
 
     Attributes
     ----------
@@ -105,25 +105,20 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         X = wide(checked(self, X, reset=True))
         of_rows("n_components", self.n_components, X)
         found = self._found(X)
-        columns = X.shape[1]
-        shapes = {
-            "full": (self.n_components, columns, columns),
-            "tied": (columns, columns),
-            "diag": (self.n_components, columns),
-            "spherical": (self.n_components,),
-        }
+        shape = _shape(self.covariance_type, (self.n_components, X.shape[1]))
         # What was found stays of this kind, whatever the parameter is set to later.
         self._kind = self.covariance_type
         self.weights_ = found.weights
         self.means_ = found.means
-        self.covariances_ = found.covariances.reshape(shapes[self._kind])
+        self.covariances_ = found.covariances.reshape(shape)
         self.labels_ = found.labels
         self.converged_ = found.converged
         self.trace_ = found.trace
         self.n_iter_ = len(found.trace)
         self.lower_bound_ = found.log_likelihood
         self._bic, self._aic = found.bic, found.aic
-        self._factor()
+        inverses = _inverted(self._kind, self.means_.shape, self.covariances_)
+        self._kept = self.covariances_.copy(), inverses
         if not self.converged_:
             warnings.warn(
                 f"the mixture has not converged in max_iter={self.max_iter} steps: give it more, "
@@ -153,61 +148,61 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
                 f"{self.n_components}: give n_components={error.distinct} or less"
             ) from None
 
-    def _factor(self) -> None:
-        """Keep what probabilities are computed by: inverses of the roots of the covariances.
+    def _of_kind(self) -> str:
+        """The kind of the covariances: without a fit, that of the parameter."""
+        return getattr(self, "_kind", self.covariance_type)
 
-        Of each component a matrix, or a row where the columns do not vary together.
-        """
-        components, columns = self.means_.shape
-        kind, covariances = self._kind, self.covariances_
-        if kind in ("full", "tied"):
-            roots = numpy.linalg.cholesky(covariances)
-            inverses = numpy.linalg.inv(roots)
-            self._inverses = numpy.broadcast_to(inverses, (components, columns, columns))
-        else:
-            variances = covariances if kind == "diag" else covariances[:, None]
-            self._inverses = numpy.broadcast_to(1.0 / numpy.sqrt(variances), (components, columns))
+    def _factors(self) -> numpy.ndarray:
+        """What probabilities are computed by: see `_inverted`. Covariances may be set by hand."""
+        fitted(self, "weights_", "means_", "covariances_")
+        kept = getattr(self, "_kept", None)
+        if kept is not None and numpy.array_equal(kept[0], self.covariances_):
+            return kept[1]
+        return _inverted(self._of_kind(), numpy.shape(self.means_), self.covariances_)
 
     @property
     def precisions_cholesky_(self) -> numpy.ndarray:
         """The roots of the precisions, in the shape of `covariances_`."""
-        fitted(self, "means_")
-        if self._kind == "full":
-            return numpy.swapaxes(self._inverses, 1, 2).copy()
-        if self._kind == "tied":
-            return self._inverses[0].T.copy()
-        return self._inverses.copy() if self._kind == "diag" else self._inverses[:, 0].copy()
+        inverses, kind = self._factors(), self._of_kind()
+        if kind == "full":
+            return numpy.swapaxes(inverses, 1, 2).copy()
+        if kind == "tied":
+            return inverses[0].T.copy()
+        return inverses.copy() if kind == "diag" else inverses[:, 0].copy()
 
     @property
     def precisions_(self) -> numpy.ndarray:
         """The inverses of the covariances, in the shape of `covariances_`."""
         roots = self.precisions_cholesky_
-        if self._kind in ("full", "tied"):
+        if self._of_kind() in ("full", "tied"):
             return roots @ numpy.swapaxes(roots, -1, -2)
         return roots**2
 
     def sample(self, n_samples: int = 1) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Draw rows from the mixture, by `random_state`: rows, and the component of each.
 
-        Those of one component follow each other, as with scikit-learn.
+        Those of one component follow each other, as with scikit-learn. As there, `None` draws
+        others each time: that a run repeats holds for the fit.
         """
-        fitted(self, "means_")
+        inverses, weights = self._factors(), numpy.asarray(self.weights_)
         n_samples = whole("n_samples", n_samples, 1)
         draws = randoms(self.random_state)
-        counts = draws.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        counts = draws.multinomial(n_samples, weights / weights.sum())
         labels = numpy.repeat(numpy.arange(len(counts)), counts)
-        rows = draws.standard_normal((n_samples, self.means_.shape[1]))
+        rows = draws.standard_normal((n_samples, inverses.shape[-1]))
         parts = numpy.split(rows, numpy.cumsum(counts)[:-1])
-        for own, mean, inverse in zip(parts, self.means_, self._inverses, strict=True):
+        for own, mean, inverse in zip(parts, self.means_, inverses, strict=True):
             away = own / inverse if inverse.ndim == 1 else numpy.linalg.solve(inverse, own.T).T
             own[:] = mean + away
         return rows, labels
 
     def _log_joint(self, X: Any) -> numpy.ndarray:
-        fitted(self, "means_")
+        inverses, means = self._factors(), numpy.asarray(self.means_)
         X = wide(checked(self, X, reset=False))
-        logs = numpy.empty((len(X), len(self.means_)))
-        for place, (mean, inverse) in enumerate(zip(self.means_, self._inverses, strict=True)):
+        if X.shape[1] != means.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns, and means_ has {means.shape[1]}")
+        logs = numpy.empty((len(X), len(means)))
+        for place, (mean, inverse) in enumerate(zip(means, inverses, strict=True)):
             is_row = inverse.ndim == 1
             away = (X - mean) * inverse if is_row else (X - mean) @ inverse.T
             scale = numpy.log(numpy.abs(inverse if is_row else numpy.diag(inverse))).sum()
@@ -240,7 +235,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         return self.fit(X).predict(X)
 
     def _parameters(self) -> int:
-        components, columns = self.means_.shape
+        components, columns = numpy.shape(self.means_)
         triangle = columns * (columns + 1) // 2
         shapes = {
             "full": components * triangle,
@@ -248,7 +243,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
             "diag": components * columns,
             "spherical": components,
         }
-        return shapes[self._kind] + components * columns + components - 1
+        return shapes[self._of_kind()] + components * columns + components - 1
 
     def bic(self, X: Any) -> float:
         """Give the Bayesian information criterion of the rows."""
@@ -260,7 +255,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         return float(-2 * self.score_samples(X).sum() + 2 * self._parameters())
 
     def _results(self) -> Any:
-        if not hasattr(self, "means_"):
+        if not hasattr(self, "labels_"):
             return None
         sizes = numpy.bincount(self.labels_, minlength=len(self.means_))
         columns = zip(self.weights_, sizes, self.means_, strict=True)
@@ -270,3 +265,37 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         ]
         head = ("component", "weight", "rows", "mean")
         return head, rows, f"mean of ln p {self.lower_bound_:.6g}, BIC {self._bic:.6g}"
+
+
+def _shape(kind: str, of: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the covariances of so many components of so many columns."""
+    components, columns = of
+    shapes: dict[str, tuple[int, ...]] = {
+        "full": (components, columns, columns),
+        "tied": (columns, columns),
+        "diag": (components, columns),
+        "spherical": (components,),
+    }
+    return shapes[kind]
+
+
+def _inverted(kind: str, of: tuple[int, ...], covariances: Any) -> numpy.ndarray:
+    """Inverses of the roots of the covariances.
+
+    Of each component a matrix, or a row where the columns do not vary together.
+    """
+    covariances = numpy.asarray(covariances, dtype=numpy.float64)
+    if covariances.shape != (shape := _shape(kind, of)):
+        raise ValueError(
+            f"covariances_ is of shape {covariances.shape}: that of {kind!r} is {shape}"
+        )
+    if kind in ("full", "tied"):
+        try:
+            roots = numpy.linalg.cholesky(covariances)
+        except numpy.linalg.LinAlgError:
+            raise ValueError("covariances_ is not positive definite: it has no root") from None
+        return numpy.broadcast_to(numpy.linalg.inv(roots), (*of, of[1]))
+    if not (covariances > 0).all():
+        raise ValueError(f"covariances_ has {covariances.min()}: a variance is positive")
+    variances = covariances if kind == "diag" else covariances[:, None]
+    return numpy.broadcast_to(1.0 / numpy.sqrt(variances), of)

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ from motet import _motet
 from motet._awaiting import Wait
 from motet._closing import closed_at_exit
 from motet._motet import Closed
-from motet._parameters import called, whole
+from motet._parameters import called, limit, named, span, whole
 from motet._port import Part, Port, PortSet, inner
 
 __all__ = [
@@ -121,7 +122,9 @@ def receive_several(
     """Handle `count` items of a port at a time; after so many seconds, what is there."""
     called("handler", handler)
     count = whole("count", count, 1)
-    return Arbiter(_motet.several(_of_port(port), count, handler, once, or_after))
+    return Arbiter(
+        _motet.several(_of_port(port), count, handler, once, limit("or_after", or_after))
+    )
 
 
 def join(
@@ -144,7 +147,7 @@ def join(
 def after(seconds: float, handler: Callable[[], Any]) -> Arbiter:
     """Handle the end of a time: for a branch of a choice."""
     called("handler", handler)
-    return Arbiter(_motet.after(seconds, handler))
+    return Arbiter(_motet.after(span("seconds", seconds), handler))
 
 
 def choice(*branches: Arbiter) -> Arbiter:
@@ -201,7 +204,7 @@ class DispatcherQueue:
         self._queue.enqueue(function, args)
 
     def suspend(self) -> None:
-        """Start nothing more until `resume`."""
+        """Start nothing more until `resume`; what is there at the end of the dispatcher is lost."""
         self._queue.suspend()
 
     def resume(self) -> None:
@@ -224,6 +227,8 @@ def _log(queue: str, raised: BaseException) -> None:
 class Dispatcher:
     """Threads that run handlers; a context manager, which ends when all that is queued has run.
 
+    What a suspended queue has is not run, and is warned of. 0 threads are one for each core.
+
     One thread by default: with the interpreter's lock more of them help only handlers that give it
     away, as numpy does.
 
@@ -237,14 +242,14 @@ class Dispatcher:
     def __init__(self, threads: int = 1, *, name: str = "motet") -> None:
         # 0: one for each core.
         threads = whole("threads", threads, 0, most=65_536)
-        self._dispatcher = _motet.Dispatcher(threads, name, _log)
+        self._dispatcher = _motet.Dispatcher(threads, named("name", name), _log)
         _open.add(self)
 
     def __enter__(self) -> Dispatcher:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._end(None, 3)
 
     def __repr__(self) -> str:
         return f"<Dispatcher of {self.threads} threads>"
@@ -261,13 +266,27 @@ class Dispatcher:
         return DispatcherQueue(self._dispatcher.queue(name, depth))
 
     def wait_idle(self, timeout: float | None = None) -> None:
-        """Wait until nothing is queued and nothing runs."""
-        self._dispatcher.wait_idle(timeout)
+        """Wait until nothing is queued, but in suspended queues, and nothing runs."""
+        self._dispatcher.wait_idle(limit("timeout", timeout))
 
     def close(self, timeout: float | None = None) -> None:
-        """Run what is queued, and end the threads; after `TimeoutError` another call waits on."""
-        self._dispatcher.close(timeout)
+        """Run what is queued, and end the threads; after `TimeoutError` another call waits on.
+
+        Handlers of a queue that is suspended do not run: it warns of them.
+        """
+        self._end(limit("timeout", timeout), 3)
+
+    def _end(self, timeout: float | None, level: int) -> None:
+        left = self._dispatcher.close(timeout)
         _open.discard(self)
+        if left:
+            handlers = "a handler has" if left == 1 else f"{left} handlers have"
+            warnings.warn(
+                f"{handlers} not run, which a queue that is suspended had, or which came during "
+                "the end; items are in their ports again: call resume before close",
+                RuntimeWarning,
+                stacklevel=level,
+            )
 
     def why(self) -> str:
         """Say who waits for what."""
@@ -276,6 +295,7 @@ class Dispatcher:
 
 async def sleep(seconds: float) -> None:
     """Wait for a time, on a loop of asyncio or in an `async` handler."""
+    seconds = span("seconds", seconds)
     if asyncio._get_running_loop() is None:
         await Wait(_motet.sleeping(seconds))
     else:

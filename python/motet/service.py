@@ -46,7 +46,7 @@ from motet._closing import closed_at_exit
 from motet._json import written
 from motet._motet import MotetError
 from motet._operations import arguments, operations
-from motet._parameters import whole
+from motet._parameters import at_most, limit, slashed, whole
 
 __all__ = [
     "Call",
@@ -73,7 +73,7 @@ _CODES = (
 
 
 class Fault(MotetError):
-    """Why an operation was not carried out: a code to act on, and a reason to read."""
+    """Why an operation was not carried out to its end: a code to act on, a reason to read."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class Call:
     def blocking(self, timeout: float | None = None) -> Any:
         """Block the thread until the answer is there."""
         self._waited = True
-        return self._read(_answer(self._waiting.block(timeout)))
+        return self._read(_answer(self._waiting.block(limit("timeout", timeout))))
 
 
 def _as_it_is(answer: Any) -> Any:
@@ -183,7 +183,7 @@ class Service:
         key: str | None = None,
         if_version: int | None = None,
     ) -> Call:
-        """Call an operation by its name.
+        """Call an operation by its name, with the body of a plain request.
 
         `within`: the seconds that it may take, 30 unless said. `key`: what tells a repeated request
         from a new one; such a call is tried again when its connection fails. `if_version`: the
@@ -199,11 +199,13 @@ class Service:
         key: str | None = None,
         if_version: int | None = None,
         read: Callable[[Any], Any] = _as_it_is,
+        named: bool | None = None,
     ) -> Call:
-        text = written(body)
         if if_version is not None:
             if_version = whole("if_version", if_version, 0, most=2**64 - 1)
-        return Call(self._peer.call(self.path, operation, text, within, key, if_version), read)
+        seconds = at_most("within", within)
+        asked = operation, written(body), seconds, key, if_version, named
+        return Call(self._peer.call(self.path, *asked), read)
 
     def __getattr__(self, operation: str) -> Callable[..., Call]:
         if operation.startswith("_"):
@@ -216,7 +218,9 @@ class Service:
                     f"{len(bodies)} bodies and {len(fields)} fields: write "
                     f"{operation}(name=value, other=value), or give one dictionary or list"
                 )
-            return self._call(operation, bodies[0] if bodies else fields or None)
+            # Services of Python are told: their argument may be a dictionary.
+            named = bool(fields) if bodies or fields else None
+            return self._call(operation, bodies[0] if bodies else fields or None, named=named)
 
         called.__name__ = operation
         return called
@@ -268,9 +272,7 @@ class Peer:
         return f"<Peer {self.url}>"
 
     def __getitem__(self, path: str) -> Service:
-        if not path.startswith("/"):
-            raise ValueError(f"the path is {path!r}: it begins with a slash, as {'/' + path!r}")
-        return Service(self._peer, path)
+        return Service(self._peer, slashed(path))
 
 
 def connect(url: str, *, token: str | None = None, ca: str | PathLike[str] | None = None) -> Peer:
@@ -300,28 +302,29 @@ def service(kind: C) -> C:
 
     `self.state` is what others see: anything that JSON has. Methods with `@query` and `@update` are
     its operations, also `async` ones. A class derived from one has its operations, and those that
-    it marks itself. The body of a call is their argument, or has their arguments by name. They
-    raise `Fault`; anything else that they raise is logged, and a fault to the caller.
+    it marks itself. The body of a call is their argument, or has their arguments by name; a plain
+    request says the latter by a name. They raise `Fault`; anything else that they raise is logged,
+    and a fault to the caller.
     """
     kind._motet_operations = operations(kind)  # type: ignore[attr-defined]
     return kind
 
 
-def _carrier(served: Any) -> Callable[[str, str], Any]:
+def _carrier(served: Any) -> Callable[[str, str, bool | None], Any]:
     """Make what carries out the operations of an object, for the node."""
 
-    async def carried(name: str, text: str) -> Any:
+    async def carried(name: str, text: str, named: bool | None) -> Any:
         method = getattr(served, name)
         try:
-            bound = arguments(method, json.loads(text))
+            bound = arguments(method, json.loads(text), named)
         except TypeError as error:
             raise Fault("MessageNotSupported", str(error)) from None
         answer = method(*bound.args, **bound.kwargs)
         return await answer if inspect.isawaitable(answer) else answer
 
-    async def carry(name: str, text: str) -> tuple[bool, str, str]:
+    async def carry(name: str, text: str, named: bool | None = None) -> tuple[bool, str, str]:
         try:
-            told = True, written(await carried(name, text))
+            told = True, written(await carried(name, text, named))
         except Fault as fault:
             told = False, _written(fault)
         except Exception as error:
@@ -353,8 +356,8 @@ class Node:
     """Serves objects of classes that are `@service`, by HTTP; a context manager.
 
     `listen` is an address of this machine, such as `localhost:50000`; port 0 is any that is free,
-    and `url` says which. A node that nobody has any more ends; where what it serves has it, the
-    garbage collector finds that.
+    and `url` says which. 0 `threads` are one for each core. A node that nobody has any more ends;
+    where what it serves has it, the garbage collector finds that.
     """
 
     def __init__(
@@ -384,8 +387,7 @@ class Node:
         kind = type(served)
         if not hasattr(kind, "_motet_operations"):
             raise TypeError(f"{kind.__name__} is no service: mark the class with @service")
-        if not path.startswith("/"):
-            raise ValueError(f"the path is {path!r}: it begins with a slash, as {'/' + path!r}")
+        path = slashed(path)
         # A class that is derived from a service is one, with its own operations.
         found = operations(kind)
         state = written(served.state)

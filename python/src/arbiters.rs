@@ -5,6 +5,7 @@ use crate::errors::MotetError;
 use crate::handlers::{Handler, Item, handle};
 use crate::outside::Outside;
 use crate::ports::{Part, Port, wants};
+use crate::waiting::span;
 use motet::ports::{Active, Attach, Outlet};
 use motet::{
     ActiveInterleave, After, Choice, Interleave, MultipleItemReceive, MultiplePortReceive,
@@ -14,7 +15,6 @@ use motet_sync::{Arc, Mutex};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
-use std::time::Duration;
 
 /// An arbiter that has been built and is not at work yet.
 #[pyclass(frozen, module = "motet._motet")]
@@ -344,11 +344,6 @@ fn listed(rows: Vec<Vec<Item>>) -> Vec<Item> {
         each.collect::<PyResult<Vec<Item>>>()
     });
     made.and_then(Result::ok).unwrap_or_default()
-}
-
-fn span(seconds: f64) -> PyResult<Duration> {
-    let span = Duration::try_from_secs_f64(seconds);
-    span.map_err(|error| PyValueError::new_err(format!("{seconds} seconds: {error}")))
 }
 
 /// Handles the end of a time.

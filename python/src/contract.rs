@@ -32,7 +32,8 @@ pub(crate) enum ServiceMessage {
     Serve(ServingObject, Arc<Operations>),
     /// Which operation has this name? Answered with nothing; the operation is left here.
     Find(String, Arc<OnceLock<&'static Operation>>),
-    Call(&'static Operation, Value),
+    /// The body has arguments by their names, or is one, if that is said.
+    Call(&'static Operation, Value, Option<bool>),
 }
 
 /// The client.
@@ -86,13 +87,13 @@ impl Contract for Written {
         match request {
             ServiceMessage::Serve(..) => &SERVE,
             ServiceMessage::Find(..) => &FIND,
-            ServiceMessage::Call(operation, _) => operation,
+            ServiceMessage::Call(operation, ..) => operation,
         }
     }
 
     fn body(request: &ServiceMessage) -> Result<Value, Fault> {
         Ok(match request {
-            ServiceMessage::Call(_, body) => body.clone(),
+            ServiceMessage::Call(_, body, _) => body.clone(),
             ServiceMessage::Find(..) | ServiceMessage::Serve(..) => Value::Null,
         })
     }
@@ -135,9 +136,8 @@ impl Contract for Written {
             client.call(find, ask).await?;
             let gone = || Fault::failed("the service has not said which operation that is");
             let operation = *found.get().ok_or_else(gone)?;
-            client
-                .call(ServiceMessage::Call(operation, body), options)
-                .await
+            let asked = ServiceMessage::Call(operation, body, options.named);
+            client.call(asked, options).await
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::handlers::{Item, handle, raised};
 use crate::outside::Outside;
 use crate::ports::Port;
 use crate::stuck::without_places;
-use crate::waiting::{PendingObject, blocked, in_no_handler};
+use crate::waiting::{PendingObject, blocked, in_no_handler, span};
 use motet::{
     DispatcherConfig, DispatcherQueue, Exception, ExecutionPolicy, FromHandler, QueueConfig,
 };
@@ -17,7 +17,6 @@ use pyo3::types::PyTuple;
 use std::any::type_name;
 use std::mem;
 use std::pin::pin;
-use std::time::Duration;
 
 /// Threads that run handlers.
 #[pyclass(frozen, module = "motet._motet")]
@@ -31,8 +30,9 @@ pub(crate) struct Dispatcher {
 /// How far a dispatcher is.
 enum DispatcherStage {
     Open(Arc<motet::Dispatcher>),
-    /// It has been closed: an item lies there from the end of its threads on.
-    Ends(motet::Port<()>),
+    /// It has been closed: from the end of its threads on it lies there how many handlers have not
+    /// run.
+    Ends(motet::Port<usize>),
 }
 
 impl Dispatcher {
@@ -45,7 +45,7 @@ impl Dispatcher {
     }
 
     /// Closes it, if it is open: what tells that its threads have ended, and what ends them.
-    fn shut(&self) -> (motet::Port<()>, Option<Arc<motet::Dispatcher>>) {
+    fn shut(&self) -> (motet::Port<usize>, Option<Arc<motet::Dispatcher>>) {
         let mut stage = self.stage.lock();
         let ended = match &*stage {
             DispatcherStage::Open(_) => motet::Port::new(),
@@ -108,17 +108,21 @@ impl Dispatcher {
             "Dispatcher.wait_idle waits for the handlers, and this is one: call it on another thread",
         )?;
         let ended = motet::Port::new();
-        elsewhere(&ended, move || inner.wait_idle())?;
+        let work = move || {
+            inner.wait_idle();
+            0
+        };
+        elsewhere(&ended, work)?;
         wait_for(py, seconds, &ended)
     }
 
     /// Runs what is queued, and ends the threads. What could not run is cleaned up: its items go
-    /// back to their ports. One that is being closed is waited for.
+    /// back to their ports; how much that was is told once. One that is being closed is waited for.
     #[pyo3(signature = (seconds=None))]
-    fn close(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
+    fn close(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<usize> {
         if !self.maker.is_here() {
             // What the other process has made is its own.
-            return Ok(());
+            return Ok(0);
         }
         in_no_handler(
             "Dispatcher.close waits for the handlers, and this is one: call it on another thread",
@@ -127,7 +131,12 @@ impl Dispatcher {
         if let Some(inner) = inner {
             elsewhere(&ended, move || end(inner))?;
         }
-        wait_for(py, seconds, &ended)
+        wait_for(py, seconds, &ended)?;
+        // Another thread may have taken it, and puts it back.
+        let left = ended.test().unwrap_or(0);
+        // Nobody closes the port.
+        let _ = ended.post(0);
+        Ok(left)
     }
 
     /// Who waits for what.
@@ -140,38 +149,42 @@ impl Dispatcher {
     }
 }
 
-/// Does on a thread of its own what must not be done on a dispatcher's; then an item lies in
+/// Does on a thread of its own what must not be done on a dispatcher's; then its number lies in
 /// `ended`.
-fn elsewhere(ended: &motet::Port<()>, work: impl FnOnce() + Send + 'static) -> PyResult<()> {
+fn elsewhere(
+    ended: &motet::Port<usize>,
+    work: impl FnOnce() -> usize + Send + 'static,
+) -> PyResult<()> {
     let tell = ended.clone();
     let body = move || {
-        work();
         // Nobody closes the port.
-        let _ = tell.post(());
+        let _ = tell.post(work());
     };
     let started = thread::spawn_named("motet-wait", body);
     started.map(drop).map_err(|error| {
         // What was to be done has been dropped.
-        let _ = ended.post(());
+        let _ = ended.post(0);
         MotetError::new_err(error.to_string())
     })
 }
 
 /// Waits until an item lies there, and leaves it for others who wait.
-fn wait_for(py: Python<'_>, seconds: Option<f64>, ended: &motet::Port<()>) -> PyResult<()> {
+fn wait_for(py: Python<'_>, seconds: Option<f64>, ended: &motet::Port<usize>) -> PyResult<()> {
     let mut waits = pin!(ended.ready());
     blocked(py, seconds, waits.as_mut())
 }
 
-fn end(dispatcher: Arc<motet::Dispatcher>) {
+/// Ends it; how many handlers have not run.
+fn end(dispatcher: Arc<motet::Dispatcher>) -> usize {
     dispatcher.wait_idle();
     // Another thread may have waited for that: then the last of them ends it.
-    if let Some(dispatcher) = Arc::into_inner(dispatcher) {
-        dispatcher
-            .drain()
-            .into_iter()
-            .for_each(motet::Task::cleanup);
-    }
+    let Some(dispatcher) = Arc::into_inner(dispatcher) else {
+        return 0;
+    };
+    let left = dispatcher.drain();
+    let count = left.len();
+    left.into_iter().for_each(motet::Task::cleanup);
+    count
 }
 
 impl Drop for Dispatcher {
@@ -257,8 +270,7 @@ impl Queue {
 /// Waits for a time, on a dispatcher.
 #[pyfunction]
 pub(crate) fn sleeping(py: Python<'_>, seconds: f64) -> PyResult<PendingObject> {
-    let span = Duration::try_from_secs_f64(seconds);
-    let span = span.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let span = span(seconds)?;
     let nothing = py.None();
     Ok(PendingObject::new(async move {
         motet::ports::timer::sleep(span).await;

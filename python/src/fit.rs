@@ -10,11 +10,10 @@
 use crate::errors::{MotetError, of_mining, of_run};
 use crate::own::end_reason;
 use crate::profile::Profile;
-use crate::waiting::hear;
+use crate::waiting::{hear, span};
 use motet::mining::{CancelToken, Checkpoints, Control, MiningError, Progress};
 use motet::{Communicator, Port, RunError, World, comm};
 use motet_sync::thread;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::PyDict;
@@ -22,7 +21,6 @@ use std::any::Any;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// What the thread of a fit tells.
 enum FitNews {
@@ -72,9 +70,7 @@ impl FitRun {
         checkpoint: Option<(PathBuf, String, f64)>,
     ) -> PyResult<FitRun> {
         let kept = |(folder, name, seconds): (PathBuf, String, f64)| {
-            let every = Duration::try_from_secs_f64(seconds);
-            let every = every.map_err(|error| PyValueError::new_err(error.to_string()))?;
-            Ok::<_, PyErr>(Checkpoints::new(folder, &name).every(every))
+            Ok::<_, PyErr>(Checkpoints::new(folder, &name).every(span(seconds)?))
         };
         Ok(FitRun {
             ranks,

@@ -39,9 +39,14 @@ impl Hosted {
     }
 
     /// Has the object carry out an operation; also the state that it has now.
-    async fn carry_out(&self, name: &str, body: &Value) -> (Result<Value, Fault>, Option<Value>) {
+    async fn carry_out(
+        &self,
+        name: &str,
+        body: &Value,
+        named: Option<bool>,
+    ) -> (Result<Value, Fault>, Option<Value>) {
         let told = match self.object() {
-            Ok((object, _)) => asked(object.clone(), name, body.to_string()).await,
+            Ok((object, _)) => asked(object.clone(), name, body.to_string(), named).await,
             Err(fault) => Err(fault),
         };
         match told {
@@ -51,14 +56,20 @@ impl Hosted {
     }
 }
 
-async fn asked(object: ServingObject, name: &str, text: String) -> Result<ObjectAnswer, Fault> {
+async fn asked(
+    object: ServingObject,
+    name: &str,
+    text: String,
+    named: Option<bool>,
+) -> Result<ObjectAnswer, Fault> {
     let failed = |error: PyErr| Fault::failed(error.to_string());
     // The object is taken with the interpreter: see `Node::__traverse__`.
     let begun = Python::try_attach(|py| -> PyResult<Option<(Handler, Vec<Item>)>> {
         let Some(object) = object.upgrade() else {
             return Ok(None);
         };
-        let arguments = vec![name.into_py_any(py)?, text.into_py_any(py)?];
+        let (name, text) = (name.into_py_any(py)?, text.into_py_any(py)?);
+        let arguments = vec![name, text, named.into_py_any(py)?];
         Ok(Some((object, arguments)))
     });
     let begun = begun.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
@@ -120,8 +131,8 @@ impl Serves<Hosted> for Written {
                 found.get_or_init(|| operation);
                 Ok(Value::Null)
             }
-            ServiceMessage::Call(operation, body) => {
-                service.carry_out(operation.name, &body).await.0
+            ServiceMessage::Call(operation, body, named) => {
+                service.carry_out(operation.name, &body, named).await.0
             }
             ServiceMessage::Serve(..) => Err(elsewhere()),
         }
@@ -138,8 +149,8 @@ impl Serves<Hosted> for Written {
                 service.object = Some((object, operations));
                 Ok(Value::Null)
             }
-            ServiceMessage::Call(operation, body) => {
-                let (answer, state) = service.carry_out(operation.name, &body).await;
+            ServiceMessage::Call(operation, body, named) => {
+                let (answer, state) = service.carry_out(operation.name, &body, named).await;
                 if let Some(state) = state.filter(|state| *state != *service.state) {
                     service.state.set(state);
                 }
@@ -223,7 +234,7 @@ impl Node {
         })
     }
 
-    /// Serves an object at a path: `object(operation, body)` carries out what it is asked for.
+    /// Serves an object at a path: `object(operation, body, named)` carries out what is asked.
     /// Operations are names, documentation, and whether they change the state.
     fn add(
         &self,

@@ -2,7 +2,7 @@
 
 use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
-use crate::waiting::PendingObject;
+use crate::waiting::{PendingObject, span};
 use motet_http::{Access, RemoteNotification, Watch as OfEvents};
 use motet_service::{Fault, Options, Value};
 use motet_sync::{Arc, Mutex};
@@ -10,7 +10,6 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Another node.
 #[pyclass(frozen, module = "motet._motet")]
@@ -53,7 +52,12 @@ impl Peer {
         })
     }
 
-    /// Calls an operation by its name.
+    /// Calls an operation by its name. `named`: whether the body has arguments by their names, or
+    /// is one, if that is known.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the one caller names them all, from the parameters of its method"
+    )]
     fn call(
         &self,
         path: &str,
@@ -62,15 +66,14 @@ impl Peer {
         seconds: Option<f64>,
         key: Option<&str>,
         version: Option<u64>,
+        named: Option<bool>,
     ) -> PyResult<PendingObject> {
         let peer = self.open()?;
         let mut options = Options::default();
-        options.within = seconds
-            .map(Duration::try_from_secs_f64)
-            .transpose()
-            .map_err(|error| PyValueError::new_err(format!("within: {error}")))?;
+        options.within = seconds.map(span).transpose()?;
         options.key = key.map(Into::into);
         options.if_version = version;
+        options.named = named;
         let answer = peer.call(path, operation, body(json)?, options);
         Ok(PendingObject::new(async move { outcome(answer.await) }))
     }

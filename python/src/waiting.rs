@@ -14,7 +14,7 @@ use motet::{BlockingError, Port, wait_blocking_for};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::JoinHandle;
 use motet_sync::{Arc, Mutex, block_on_for};
-use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
+use pyo3::exceptions::{PyRuntimeError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use std::mem;
 use std::pin::Pin;
@@ -163,6 +163,12 @@ pub(crate) fn seen<T: Copy + Send + 'static>(py: Python<'_>, port: &Port<T>) -> 
     }
 }
 
+/// A time of Python, which has checked it by its name: `_parameters.py`.
+pub(crate) fn span(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|error| PyValueError::new_err(format!("{seconds:e} seconds: {error}")))
+}
+
 /// Blocks the thread until `future` has ended, so many seconds at most. Signals are looked for, and
 /// on the thread of a rank whether its run goes on.
 ///
@@ -174,13 +180,7 @@ pub(crate) fn blocked<T: Send>(
     mut future: Pin<&mut (dyn Future<Output = T> + Send)>,
 ) -> PyResult<T> {
     let limit = match seconds {
-        Some(seconds) => {
-            let span = Duration::try_from_secs_f64(seconds.max(0.0));
-            let span = span.map_err(|error| {
-                pyo3::exceptions::PyValueError::new_err(format!("timeout is {seconds}: {error}"))
-            })?;
-            Instant::now().checked_add(span)
-        }
+        Some(seconds) => Instant::now().checked_add(span(seconds)?),
         None => None,
     };
     let is_rank = is_of_rank();

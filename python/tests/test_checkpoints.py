@@ -132,6 +132,10 @@ def test_what_is_no_folder_is_refused(rows, tmp_path):
     with pytest.raises(ValueError, match=r"checkpoint is '.*file': it is a file"):
         KMeans(3, checkpoint=taken, checkpoint_every=0).fit(rows)
     assert taken.is_file()
+    # Said at the begin, also where the fit would end before it keeps anything.
+    for wrong in (taken / "below", str(tmp_path / "a\0b"), "/proc/none"):
+        with pytest.raises(ValueError, match="nothing can be kept there: .*: name another folder"):
+            KMeans(3, checkpoint=wrong).fit(rows)
     (tmp_path / "KMeans.checkpoint").write_text("not one of motet's")
     with pytest.raises(motet.MotetError, match=r"damaged: remove it"):
         KMeans(3, checkpoint=tmp_path).fit(rows)

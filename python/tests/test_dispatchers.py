@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy
 import pytest
@@ -18,6 +19,7 @@ from motet.ports import (
     after,
     join,
     receive,
+    receive_several,
     sleep,
 )
 from motet.service import Node, connect, query, service
@@ -252,3 +254,106 @@ def test_sem_g451_a_rank_that_waits_for_a_port_ends_with_its_run():
 
     with pytest.raises(LookupError, match="no more rows"):
         World.threads(2).run(main)
+
+
+def test_a_name_that_no_thread_can_have_is_refused():
+    with pytest.raises(ValueError, match=r"name is 'a\\x00b': a name has no zero byte"):
+        Dispatcher(name="a\0b")
+    with pytest.raises(TypeError, match="name is 3: it must be a text"):
+        Dispatcher(name=3)
+
+
+def test_sem_g583_handlers_that_have_not_run_are_warned_of():
+    ran, rest = Port(), Port()
+    with pytest.warns(RuntimeWarning, match="2 handlers have not run.*resume before close"):
+        with Dispatcher() as dispatcher:
+            queue, other = dispatcher.queue(), dispatcher.queue()
+            queue.suspend()
+            queue.enqueue(ran.post, 1)
+            receive(rest, ran.post).activate(queue)
+            rest.post(2)
+            other.enqueue(ran.post, 3)
+    # What a port had is there again.
+    assert (ran.test(), ran.test(), rest.test()) == (3, None, 2)
+    dispatcher = Dispatcher()
+    dispatcher.queue().suspend()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dispatcher.close()
+        dispatcher.close()
+
+
+def waits(port, dispatcher):
+    return {
+        "timeout": [
+            lambda seconds: port.get_blocking(seconds),
+            lambda seconds: dispatcher.wait_idle(seconds),
+            lambda seconds: Dispatcher().close(seconds),
+        ],
+        "or_after": [
+            lambda seconds: receive_several(Port(), 2, print, or_after=seconds),
+        ],
+        "within": [
+            lambda seconds: connect("http://127.0.0.1:9")["/a"].call("b", within=seconds),
+        ],
+        "seconds": [
+            lambda seconds: after(seconds, print),
+            lambda seconds: asyncio.run(sleep(seconds)),
+            lambda seconds: _slept(dispatcher, seconds),
+        ],
+    }
+
+
+def _slept(dispatcher, seconds):
+    """Sleep in a handler."""
+    queue = dispatcher.queue()
+    raised, done = queue.exception_port(), Port()
+
+    async def handler():
+        await sleep(seconds)
+        done.post(None)
+
+    queue.enqueue(handler)
+    dispatcher.wait_idle(60)
+    error = raised.test()
+    if error is not None:
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("seconds", "kind", "words"),
+    [
+        (float("nan"), ValueError, "is nan: it must be seconds, 0 or more"),
+        (-1, ValueError, "is -1: it must be seconds, 0 or more"),
+        ("1", TypeError, "is '1': it must be a number of seconds"),
+        (True, TypeError, "is True: it must be a number of seconds"),
+    ],
+)
+def test_sem_g584_seconds_that_are_none_are_refused_by_their_name(dispatcher, seconds, kind, words):
+    port = Port()
+    port.post("here")
+    for name, calls in waits(port, dispatcher).items():
+        for call in calls:
+            with pytest.raises(kind, match=f"^{name} {words}"):
+                call(seconds)
+    assert port.test() == "here"
+
+
+def test_sem_g584_infinite_seconds_are_no_limit_where_there_may_be_none(dispatcher):
+    for seconds in (float("inf"), 1e300, 10**400):
+        port = Port()
+        port.post("here")
+        assert port.get_blocking(seconds) == "here"
+        dispatcher.wait_idle(seconds)
+        pairs = Port()
+        pair = receive_several(port, 2, pairs.post, once=True, or_after=seconds)
+        active = pair.activate(dispatcher.queue())
+        port.post(1)
+        port.post(2)
+        assert pairs.get_blocking(60) == [1, 2] and not active.is_active
+        with Node() as node:
+            node.add("/till", Till())
+            till = connect(node.url)["/till"]
+            assert till.call("euros", within=seconds).blocking(seconds) == 2
+        with pytest.raises(ValueError, match="^seconds is .*below 1e.12"):
+            after(seconds, print)

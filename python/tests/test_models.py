@@ -156,14 +156,6 @@ class Last(numpy.random.RandomState):
         return numpy.full(size, 1 - 2.0**-53)
 
 
-def test_a_model_whose_numbers_are_set_by_hand_is_not_fitted():
-    model = CategoricalHMM(2)
-    model.startprob_, model.transmat_ = numpy.full(2, 0.5), numpy.full((2, 2), 0.5)
-    for call in (model.score, model.predict, model.predict_proba, model.score_sequences):
-        with pytest.raises(ValueError, match="fit"):
-            call([0, 1, 0])
-
-
 def test_what_has_no_share_is_never_drawn():
     model = CategoricalHMM(2).fit(numpy.arange(30) % 3)
     # Their sum is below 1 by rounding.

@@ -127,7 +127,7 @@ impl Dispatcher {
     /// # Errors
     /// The operating system's reason when it refuses a thread or its priority.
     /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) when `cores` has one that the process may
-    /// not use. No thread is left running then.
+    /// not use, or the name has a zero byte. No thread is left running then.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "a configuration is given away"

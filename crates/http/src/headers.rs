@@ -12,6 +12,9 @@ pub(crate) static KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Whether the node's debugger keeps the call.
 pub(crate) static CAPTURE: HeaderName = HeaderName::from_static("motet-capture");
 
+/// Whether the body has arguments by their names (`fields`), or is one (`argument`).
+pub(crate) static BODY: HeaderName = HeaderName::from_static("motet-body");
+
 /// The services that wait for the call.
 pub(crate) static CHAIN: HeaderName = HeaderName::from_static("motet-chain");
 

@@ -7,7 +7,7 @@ use crate::content::bytes;
 use crate::content::{body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
-use crate::headers::{CAPTURE, CHAIN, KEY, TIMEOUT, text};
+use crate::headers::{BODY, CAPTURE, CHAIN, KEY, TIMEOUT, text};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
@@ -174,6 +174,16 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
         Some("1") => true,
         Some(other) => {
             let reason = format!("Motet-Capture is {other:?}; write 1, or leave it out");
+            return Err(Refusal::bad(reason));
+        }
+    };
+    options.named = match text(headers, &BODY)? {
+        None => None,
+        Some("fields") => Some(true),
+        Some("argument") => Some(false),
+        Some(other) => {
+            let reason =
+                format!("Motet-Body is {other:?}; write fields or argument, or leave it out");
             return Err(Refusal::bad(reason));
         }
     };

@@ -102,6 +102,10 @@ async fn once(
     if options.capture {
         request = request.header("motet-capture", "1");
     }
+    if let Some(named) = options.named {
+        let kind = if named { "fields" } else { "argument" };
+        request = request.header("motet-body", kind);
+    }
     if let Some(chain) = &options.chain {
         request = request.header("motet-chain", &**chain);
     }

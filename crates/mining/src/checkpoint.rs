@@ -134,7 +134,7 @@ impl Checkpoints {
         let bytes = match fs::read(self.path()) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(format!("{error}: make it readable or remove it")),
+            Err(error) => return Err(unreadable(&error)),
         };
         let damaged = || "it is damaged: remove it to begin anew".to_owned();
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
@@ -165,6 +165,25 @@ impl Checkpoints {
         }
         renamed.and_then(|()| sync_folder(&self.folder))
     }
+}
+
+/// Why a file is not read, and what to do.
+fn unreadable(error: &std::io::Error) -> String {
+    let advice = match error.kind() {
+        ErrorKind::NotADirectory | ErrorKind::InvalidInput => "name another folder",
+        ErrorKind::IsADirectory => "remove it",
+        _ => "make it readable or remove it",
+    };
+    format!("{error}: {advice}")
+}
+
+/// Why a file is not written, and what to do.
+fn unwritable(error: &std::io::Error) -> String {
+    let advice = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room, or name another folder",
+        _ => "name another folder",
+    };
+    format!("{error}: {advice}")
 }
 
 fn write_to(path: &Path, run: u64, state: &[u8]) -> std::io::Result<()> {
@@ -267,7 +286,7 @@ impl<'a> CheckpointKeeper<'a> {
             let written = match postcard::to_stdvec(state) {
                 Ok(bytes) => kept
                     .write(self.run, &bytes)
-                    .map_err(|error| error.to_string()),
+                    .map_err(|error| unwritable(&error)),
                 Err(error) => Err(error.to_string()),
             };
             problem = written.err();
@@ -275,7 +294,7 @@ impl<'a> CheckpointKeeper<'a> {
         }
         let own = (self.comm.rank() == 0).then_some(problem);
         match self.comm.broadcast(0, own).await? {
-            Some(what) => Err(kept.problem(&format!("{what}: make room, or name another folder"))),
+            Some(what) => Err(kept.problem(&what)),
             None => Ok(()),
         }
     }
@@ -320,7 +339,7 @@ impl CheckpointKeeper<'_> {
         self.last = Instant::now();
         let bytes = postcard::to_stdvec(part).map_err(|error| kept.problem(&error.to_string()))?;
         kept.write(self.run, &bytes)
-            .map_err(|error| kept.problem(&format!("{error}: make room, or name another folder")))
+            .map_err(|error| kept.problem(&unwritable(&error)))
     }
 }
 
@@ -393,6 +412,23 @@ mod tests {
         fs::create_dir_all(kept.path().join("full")).unwrap();
         assert!(kept.write(1, b"state").is_err());
         assert_eq!(left(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_is_a_file_is_no_matter_of_rights_or_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "no folder").unwrap();
+        let kept = Checkpoints::new(&file, "run");
+        let said = kept.read(1).unwrap_err();
+        assert!(said.ends_with(": name another folder"), "{said}");
+        let said = unwritable(&kept.write(1, b"state").unwrap_err());
+        assert!(said.ends_with(": name another folder"), "{said}");
+        let full = unwritable(&ErrorKind::StorageFull.into());
+        assert!(
+            full.ends_with(": make room, or name another folder"),
+            "{full}"
+        );
     }
 
     #[test]

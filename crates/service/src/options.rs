@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain` and
-/// `at_once`.
+/// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain`,
+/// `at_once` and `named`.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -35,6 +35,9 @@ pub struct Options {
     /// node, if the handler is brief. For threads that call for many others, and have another that
     /// goes on should a handler block. It runs as a task: waits that would block are refused.
     pub at_once: bool,
+    /// Whether the body has arguments by their names, or is one argument, where the caller has said
+    /// it: for [contracts that call by name](crate::Contract::call_named) and take both.
+    pub named: Option<bool>,
     /// Whether the service calls itself, by its job: its rules are for others.
     pub(crate) is_own: bool,
     /// Headers, found by their types.

@@ -42,7 +42,8 @@ pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> Jo
 /// Starts a thread that carries `name` (shown by debuggers and in panic messages).
 ///
 /// # Errors
-/// The operating system's reason when it refuses another thread.
+/// The operating system's reason when it refuses another thread;
+/// [`InvalidInput`](std::io::ErrorKind::InvalidInput) for a name with a zero byte.
 ///
 /// ```
 /// let named = motet_sync::thread::spawn_named("worker-0", || std::thread::current().name().map(str::to_owned));
@@ -64,6 +65,10 @@ pub fn spawn_with<T: Send + 'static>(
     stack_size: Option<usize>,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> std::io::Result<JoinHandle<T>> {
+    if name.contains('\0') {
+        let said = format!("a thread cannot have the name {name:?}: it has a zero byte");
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, said));
+    }
     let builder = Builder::new();
     let builder = match stack_size {
         Some(bytes) => builder.stack_size(bytes),

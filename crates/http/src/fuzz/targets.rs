@@ -214,6 +214,7 @@ pub(super) fn resumed(inputs: usize) {
         "idempotency-key",
         "motet-timeout",
         "motet-capture",
+        "motet-body",
         "motet-chain",
     ];
     let names = names.map(HeaderName::from_static);

@@ -515,6 +515,7 @@ fn forms() -> Vec<Case> {
         new(400).saying("{"),
         new(422).saying(r#"{"name":"ann","cents":"much"}"#),
         new(400).with("motet-timeout: soon"),
+        new(400).with("motet-body: both"),
         new(400).with("idempotency-key: "),
         new(400).with("transfer-encoding: chunked"),
         to(405, "DELETE /till"),

@@ -95,3 +95,9 @@ fn a_named_thread_bears_its_name_and_returns_its_value() {
     assert_eq!(ended, (3, Some("voice".to_owned())));
     assert!(thread::cores() >= 1);
 }
+
+#[test]
+fn a_name_with_a_zero_byte_is_refused_without_a_panic() {
+    let refused = thread::spawn_named("a\0b", || ()).map(drop).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
+}
