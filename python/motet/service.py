@@ -203,8 +203,7 @@ class Service:
     ) -> Call:
         if if_version is not None:
             if_version = whole("if_version", if_version, 0, most=2**64 - 1)
-        seconds = at_most("within", within)
-        asked = operation, written(body), seconds, key, if_version, named
+        asked = operation, written(body), at_most("within", within), key, if_version, named
         return Call(self._peer.call(self.path, *asked), read)
 
     def __getattr__(self, operation: str) -> Callable[..., Call]:
@@ -363,7 +362,6 @@ class Node:
     def __init__(
         self, *, listen: str = "127.0.0.1:0", name: str = "python", threads: int = 1
     ) -> None:
-        # 0: one for each core.
         threads = whole("threads", threads, 0, most=65_536)
         self._node = _motet.Node(name, listen, threads)
         self.url: str = self._node.url
@@ -387,12 +385,11 @@ class Node:
         kind = type(served)
         if not hasattr(kind, "_motet_operations"):
             raise TypeError(f"{kind.__name__} is no service: mark the class with @service")
-        path = slashed(path)
         # A class that is derived from a service is one, with its own operations.
         found = operations(kind)
         state = written(served.state)
         listed = [(name, about, changes) for name, (about, changes) in found.items()]
-        self._node.add(path, _carrier(served), listed, state)
+        self._node.add(slashed(path), _carrier(served), listed, state)
 
     def close(self) -> None:
         """Answer no more, and end the services. An operation of a service must not call it.

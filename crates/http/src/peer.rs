@@ -179,8 +179,8 @@ impl Peer {
     /// on behind the last version that came.
     ///
     /// # Errors
-    /// A fault when the path does not begin with a slash, or too many calls wait already. That there
-    /// is no such service is told by [`Watch::next`].
+    /// A fault when the path does not begin with a slash, or too many calls wait already. That
+    /// there is no such service is told by [`Watch::next`].
     pub fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> Result<Watch, Fault> {
         let path = service_path(path)?;
         let only = only.map(|only| format!("type={}", encode(only)));
