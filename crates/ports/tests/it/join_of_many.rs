@@ -4,11 +4,12 @@
 use crate::support::{here, port_with, post_all};
 use motet_ports::guard;
 use motet_ports::{
-    ExceptionPort, JoinedReceive, MultipleItemReceive, MultiplePortReceive, Overflow, Port,
-    Receive, select,
+    BroadcastPort, ExceptionPort, JoinedReceive, MultipleItemReceive, MultiplePortReceive,
+    Overflow, Port, Receive, ReplyPort, select,
 };
 use motet_sync::Mutex;
 use motet_testkit::Log;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
@@ -465,4 +466,47 @@ fn sem_g14_a_predicate_may_drop_what_waits_at_ports() {
     assert!(exceptions.test().is_none());
     assert_eq!((q.receiver_count(), other.receiver_count()), (0, 0));
     assert_eq!((full.test(), full.item_count()), (Some(1), 0));
+}
+
+#[test]
+fn sem_g14_a_predicate_may_drop_answers_and_subscriptions() {
+    let queue = here();
+    let exceptions = queue.exception_port();
+    let (p, answers, broadcast) = (Port::new(), Port::new(), BroadcastPort::new());
+    let full = broadcast.subscribe(1, Overflow::Wait);
+    assert!(broadcast.post(1).is_complete());
+    let poster = broadcast.post_wait(2);
+    let poster = waiting(async move { poster.await });
+    let dropped = Mutex::new(Some((full, ReplyPort::<u32>::to(&answers))));
+    Receive::persistent(&p, |()| ())
+        .when(move |_| {
+            dropped.lock().take();
+            true
+        })
+        .activate(&queue)
+        .unwrap();
+    post_all(&p, [()]);
+    assert!(exceptions.test().is_none());
+    assert!(answers.test().is_some_and(|answer| answer.is_err()));
+    assert_eq!(broadcast.subscriber_count(), 0);
+    drop(poster);
+}
+
+#[test]
+fn sem_g14_a_clone_that_panics_leaves_nothing_that_waits() {
+    struct Panics(Mutex<Option<Pin<Box<dyn Send>>>>);
+    impl Clone for Panics {
+        fn clone(&self) -> Self {
+            self.0.lock().take();
+            panic!("no clone");
+        }
+    }
+    let (p, q) = (Port::new(), Port::<u32>::new());
+    let receives = q.clone();
+    let waits = waiting(async move { receives.recv().await });
+    assert_eq!(q.receiver_count(), 1);
+    assert!(p.post(Panics(Mutex::new(Some(waits)))).is_ok());
+    let cloned = catch_unwind(AssertUnwindSafe(|| p.items().len()));
+    assert!(cloned.is_err());
+    assert_eq!((q.receiver_count(), p.item_count()), (0, 1));
 }
