@@ -475,8 +475,7 @@ fn sem_g14_a_predicate_may_drop_answers_and_subscriptions() {
     let (p, answers, broadcast) = (Port::new(), Port::new(), BroadcastPort::new());
     let full = broadcast.subscribe(1, Overflow::Wait);
     assert!(broadcast.post(1).is_complete());
-    let poster = broadcast.post_wait(2);
-    let poster = waiting(async move { poster.await });
+    let poster = waiting(broadcast.post_wait(2));
     let dropped = Mutex::new(Some((full, ReplyPort::<u32>::to(&answers))));
     Receive::persistent(&p, |()| ())
         .when(move |_| {
