@@ -81,15 +81,16 @@ impl<S: Service> Served<S> {
         let version = common.next_version();
         drop(self.tells(self.telling_state(version, &service)));
         let service = Arc::new(service);
-        {
+        // Dropped when nothing is locked.
+        let _before = {
             // Under the lock: who ends the service sets its life, and then empties the cell.
             let mut life = common.life.lock();
             if life.is_end() {
                 return;
             }
-            self.put(Some(service));
             *life = Lifecycle::Running;
-        }
+            self.cell.with(|cell| cell.replace(service))
+        };
         common.shared.changed(common);
     }
 }
