@@ -88,7 +88,7 @@ class _Clusters(
         return -float((square if sample_weight is None else square * sample_weight).sum())
 
     def _results(self) -> Any:
-        if not hasattr(self, "cluster_centers_"):
+        if not hasattr(self, "sizes_") or len(self.sizes_) != len(self.cluster_centers_):
             return None
         columns = zip(self.sizes_, self.spread_, self.cluster_centers_, strict=True)
         rows = [

@@ -155,6 +155,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     def _factors(self) -> numpy.ndarray:
         """What probabilities are computed by: see `_inverted`. Covariances may be set by hand."""
         fitted(self, "weights_", "means_", "covariances_")
+        _check_parts(self.weights_, self.means_)
         kept = getattr(self, "_kept", None)
         if kept is not None and numpy.array_equal(kept[0], self.covariances_):
             return kept[1]
@@ -255,7 +256,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         return float(-2 * self.score_samples(X).sum() + 2 * self._parameters())
 
     def _results(self) -> Any:
-        if not hasattr(self, "labels_"):
+        if not hasattr(self, "labels_") or len(self.weights_) != len(self.means_):
             return None
         sizes = numpy.bincount(self.labels_, minlength=len(self.means_))
         columns = zip(self.weights_, sizes, self.means_, strict=True)
@@ -265,6 +266,22 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         ]
         head = ("component", "weight", "rows", "mean")
         return head, rows, f"mean of ln p {self.lower_bound_:.6g}, BIC {self._bic:.6g}"
+
+
+def _check_parts(weights: Any, means: Any) -> None:
+    """Check weights and means that may have been set by hand."""
+    weights, means = numpy.asarray(weights), numpy.asarray(means)
+    if means.ndim != 2 or not numpy.isfinite(means).all():
+        raise ValueError("means_ must be a row of finite numbers for each component")
+    if weights.shape != means.shape[:1]:
+        raise ValueError(
+            f"weights_ is of shape {weights.shape}, and means_ has {len(means)} components"
+        )
+    if not ((weights >= 0).all() and abs(weights.sum() - 1) <= 1e-6):
+        raise ValueError(
+            f"weights_ is {weights.tolist()}: it must be probabilities that add up to 1, not "
+            f"{weights.sum()}"
+        )
 
 
 def _shape(kind: str, of: tuple[int, ...]) -> tuple[int, ...]:
@@ -289,7 +306,11 @@ def _inverted(kind: str, of: tuple[int, ...], covariances: Any) -> numpy.ndarray
         raise ValueError(
             f"covariances_ is of shape {covariances.shape}: that of {kind!r} is {shape}"
         )
+    if not numpy.isfinite(covariances).all():
+        raise ValueError("covariances_ has a number that is not finite")
     if kind in ("full", "tied"):
+        if not numpy.allclose(covariances, numpy.swapaxes(covariances, -1, -2)):
+            raise ValueError("covariances_ is not symmetric")
         try:
             roots = numpy.linalg.cholesky(covariances)
         except numpy.linalg.LinAlgError:

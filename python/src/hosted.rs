@@ -255,6 +255,11 @@ impl Node {
             let reason = "the node has been freed, and what had it came back: make another";
             return Err(MotetError::new_err(reason));
         }
+        if Server::answers_at(&path) {
+            return Err(MotetError::new_err(format!(
+                "the node answers at {path} itself; give the service another path"
+            )));
+        }
         let state = body(state)?;
         let operations = operations.iter().map(|(name, about, changes)| {
             let operation = kept(name, about, *changes);

@@ -181,6 +181,36 @@ def test_sem_g581_a_mixture_is_what_its_attributes_are(groups, kind):
         made.score(groups)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weights_", [0.9, 0.9]),
+        ("weights_", [-1.0, 2.0]),
+        ("weights_", [numpy.nan, 1.0]),
+        ("weights_", [1.0]),
+        ("means_", [[0.0, numpy.nan], [1.0, 1.0]]),
+        ("covariances_", [[[1.0, 0.0], [0.5, 1.0]]] * 2),
+        ("covariances_", [[[numpy.inf, 0.0], [0.0, 1.0]]] * 2),
+    ],
+)
+def test_sem_g581_what_is_no_mixture_is_refused_by_its_attribute(name, value):
+    parts = {
+        "weights_": [0.5, 0.5],
+        "means_": [[0.0, 0.0], [1.0, 1.0]],
+        "covariances_": [numpy.eye(2)] * 2,
+        name: value,
+    }
+    with pytest.raises(ValueError, match=name):
+        by_hand(GaussianMixture(2), **parts).score([[0.0, 1.0]])
+
+
+def test_models_set_by_hand_are_shown(groups):
+    shown = by_hand(KMeans(2), cluster_centers_=[[0.0, 0.0], [1.0, 1.0]])
+    assert "KMeans" in shown._repr_html_()
+    shown.fit(groups).cluster_centers_ = [[0.0, 0.0]]
+    assert "KMeans" in shown._repr_html_()
+
+
 def test_without_a_random_state_draws_differ_and_fits_repeat(groups):
     one, two = (GaussianMixture(3, n_init=3).fit(groups) for _ in range(2))
     assert one.means_.tobytes() == two.means_.tobytes()

@@ -248,6 +248,8 @@ def test_paths_and_addresses_that_do_not_fit_are_refused_with_advice():
         for use in (lambda: connect(node.url)[3], lambda: node.add(3, Till())):
             with pytest.raises(TypeError, match="the path is 3: it must be a text"):
                 use()
+        with pytest.raises(Exception, match="answers at /metrics itself"):
+            node.add("/metrics", Till())
     with pytest.raises(ValueError, match="127.0.0.1:0") as raised:
         Node(listen="0.0.0.0:0")
     assert "--keys" not in str(raised.value)

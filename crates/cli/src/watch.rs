@@ -81,6 +81,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<(), CliError> {
         }
         print(|to| writeln!(to, "{line}"))?;
         lines += 1;
+        is_lost = false;
     }
     Ok(())
 }

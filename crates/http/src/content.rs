@@ -77,7 +77,9 @@ pub(crate) fn left(request: Request<Incoming>, status: StatusCode) -> Option<Inc
         .exact()
         .is_some_and(|left| left <= ON_THE_WAY);
     // Who waits to be told to go on writes nothing more, and what comes next is another request.
-    let has_more = is_refused && !body.is_end_stream() && !is_small;
+    // Who has had the time of a body gets no other.
+    let is_late = status == StatusCode::REQUEST_TIMEOUT;
+    let has_more = is_refused && !is_late && !body.is_end_stream() && !is_small;
     (has_more && !request.headers().contains_key(EXPECT)).then(|| request.into_body())
 }
 

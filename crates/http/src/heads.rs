@@ -25,6 +25,8 @@ pub(crate) struct HeadWait(Mutex<HeadState>);
 struct HeadState {
     /// `None`: a request is answered.
     since: Option<Instant>,
+    /// How many heads have come.
+    heads: u64,
     /// The other side takes nothing of the answer before: how long it may, `writes.rs` says.
     is_blocked: bool,
 }
@@ -34,6 +36,7 @@ impl HeadWait {
     pub(crate) fn new() -> Self {
         HeadWait(Mutex::new(HeadState {
             since: Some(Instant::now()),
+            heads: 0,
             is_blocked: false,
         }))
     }
@@ -43,9 +46,19 @@ impl HeadWait {
         self.0.lock().since = Some(Instant::now());
     }
 
+    /// The head behind that of this number is waited for from now on, unless it has come.
+    fn begins_behind(&self, number: u64) {
+        let mut state = self.0.lock();
+        if state.heads == number {
+            state.since = Some(Instant::now());
+        }
+    }
+
     /// The head is there.
     pub(crate) fn came(&self) {
-        self.0.lock().since = None;
+        let mut state = self.0.lock();
+        state.heads += 1;
+        state.since = None;
     }
 
     /// The other side takes nothing of what is written.
@@ -80,19 +93,25 @@ impl HeadState {
 /// No timer is set for less.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// Has the connection wait for a head again when it is dropped.
+/// Has the connection wait for the next head when it is dropped. That may be there by then, where
+/// the rest of a body was taken before it.
 #[derive(Debug)]
-pub(crate) struct HeadAgain(Arc<HeadWait>);
+pub(crate) struct HeadAgain {
+    heads: Arc<HeadWait>,
+    /// Of the head that came last.
+    number: u64,
+}
 
 impl HeadAgain {
     pub(crate) fn new(heads: Arc<HeadWait>) -> Self {
-        HeadAgain(heads)
+        let number = heads.0.lock().heads;
+        HeadAgain { heads, number }
     }
 }
 
 impl Drop for HeadAgain {
     fn drop(&mut self) {
-        self.0.begins();
+        self.heads.begins_behind(self.number);
     }
 }
 
@@ -143,6 +162,7 @@ mod tests {
         let begun = Instant::now();
         let mut state = HeadState {
             since: Some(begun),
+            heads: 0,
             is_blocked: false,
         };
         assert_eq!(state.look(begun, MOST), Some(begun + MOST));
@@ -156,10 +176,27 @@ mod tests {
     }
 
     #[test]
+    fn a_head_that_has_come_is_not_waited_for_by_what_was_before() {
+        let heads = Arc::new(HeadWait::new());
+        heads.came();
+        let before = HeadAgain::new(Arc::clone(&heads));
+        heads.came();
+        drop(before);
+        assert_eq!(heads.0.lock().since, None);
+        drop(HeadAgain::new(Arc::clone(&heads)));
+        assert!(heads.0.lock().since.is_some());
+    }
+
+    #[test]
     fn who_is_answered_or_takes_nothing_does_not_wait_for_a_head() {
         let now = Instant::now();
         for (since, is_blocked) in [(None, false), (None, true), (Some(now), true)] {
-            let state = HeadState { since, is_blocked };
+            let heads = 0;
+            let state = HeadState {
+                since,
+                heads,
+                is_blocked,
+            };
             let later = now + 100 * MOST;
             assert_eq!(state.look(later, MOST), Some(later + MOST));
             assert_eq!(state.look(later, Duration::ZERO), Some(later + LEAST));

@@ -51,6 +51,12 @@ struct OwnThread {
 }
 
 impl Server {
+    /// Whether a server answers at this path itself: nobody could call a service there.
+    #[must_use]
+    pub fn answers_at(path: &str) -> bool {
+        is_own(path)
+    }
+
     /// Listens, and answers from now on.
     ///
     /// # Errors

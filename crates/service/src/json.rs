@@ -114,7 +114,7 @@ pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T
 }
 
 /// The body of an operation. Names that its type does not have are refused: left out, they would
-/// be errors in writing that nobody is told.
+/// be errors in writing that nobody is told. One that is null says nothing: newer callers write it.
 ///
 /// # Errors
 /// As [`from_value`]; the fault names the name, and those of the type.
@@ -123,7 +123,8 @@ pub(crate) fn body_from_value<T: DeserializeOwned>(
     body: Value,
 ) -> Result<T, Fault> {
     if let (Value::Object(parts), Some(names)) = (&body, names_of::<T>())
-        && let Some(other) = parts.keys().find(|name| !names.contains(&name.as_str()))
+        && let Some((other, _)) =
+            (parts.iter()).find(|(name, value)| !value.is_null() && !names.contains(&name.as_str()))
     {
         return Err(other_name(operation, other, names));
     }

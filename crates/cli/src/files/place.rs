@@ -28,6 +28,10 @@ impl OutputPlace {
             Ok(kind) if kind.is_dir() => Err(OutputError::InTheWay { path }),
             Ok(kind) if takes_bytes(kind) => Ok(OutputPlace::Pipe),
             Ok(kind) if !kind.is_file() => Err(OutputError::NoFile { path }),
+            // What the system does not lead to is not looked for beside it.
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(OutputError::Write { path, source })
+            }
             _ => match followed(&path) {
                 Ok(place) => Ok(OutputPlace::File(place)),
                 Err(source) => Err(OutputError::Write { path, source }),

@@ -84,6 +84,8 @@ mod tests {
         assert!(fault.reason().contains("\"lft\""), "{fault}");
         assert!(fault.reason().contains("left, right"), "{fault}");
         assert_eq!(body_schema::<Power>()["additionalProperties"], false);
+        // Of a newer caller, who has nothing to say by it.
+        assert!(body_from_value::<Power>("set", json!({"left": 1.0, "up": null})).is_ok());
         let power = body_from_value::<Power>("set", json!({"left": 0.5, "starboard": 0.25}));
         let power = power.unwrap();
         assert_eq!((power.left, power.right), (0.5, 0.25));

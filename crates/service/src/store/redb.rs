@@ -26,21 +26,22 @@ impl Redb {
     /// A fault that names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Fault> {
         let path = path.as_ref().to_owned();
+        let made = Database::create(&path).map_err(|error| failed(&path, "opened", &error))?;
         let file = path.clone();
-        Redb::opened_by(path, move || Database::create(&file))
+        // Again it is not made: where it has gone, what it had is not lost in silence.
+        Ok(Redb::opened_by(path, made, move || Database::open(&file)))
     }
 
     fn opened_by(
         path: PathBuf,
+        database: Database,
         open: impl Fn() -> Result<Database, DatabaseError> + Send + Sync + 'static,
-    ) -> Result<Self, Fault> {
-        let store = Redb {
+    ) -> Self {
+        Redb {
             path,
             open: Box::new(open),
-            database: Mutex::new(None),
-        };
-        store.database()?;
-        Ok(store)
+            database: Mutex::new(Some(Arc::new(database))),
+        }
     }
 
     /// The database, which is opened unless it is open.
@@ -197,11 +198,24 @@ mod tests {
     }
 
     #[test]
+    fn sem_g393_a_database_that_has_gone_is_not_made_anew() {
+        let name = format!("motet-gone-{}.redb", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let store = Redb::open(&path).unwrap();
+        store.commit(&[("/a".to_owned(), vec![1])]).unwrap();
+        store.forget(&store.database().unwrap());
+        std::fs::remove_file(&path).unwrap();
+        assert!(store.load("/a").is_err());
+        assert!(store.commit(&[("/a".to_owned(), vec![2])]).is_err());
+        assert!(!path.exists());
+    }
+
+    #[test]
     fn sem_g393_a_database_whose_disk_was_full_is_opened_again() {
         let disk = SmallDisk::default();
         let file = disk.clone();
         let open = move || Database::builder().create_with_backend(file.clone());
-        let store = Redb::opened_by(PathBuf::from("states.redb"), open).unwrap();
+        let store = Redb::opened_by(PathBuf::from("states.redb"), open().unwrap(), open);
         let entries = |n: u8| [("/a".to_owned(), vec![n; 100_000])];
         store.commit(&entries(1)).unwrap();
         disk.is_full.store(true, Ordering::SeqCst);
