@@ -3,7 +3,6 @@
 use crate::core::Core;
 use crate::flow::{AnySubscription, FlowSource};
 use crate::frame::Frame;
-use crate::peers::PeerChange;
 use crate::start_from::{LogId, LogOfKey};
 use crate::{Class, Deed, Key, PeerName};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ impl Core {
                 self.on_open(peer, topic, subscription, (&key, qos.class), (first, log));
             }
             Frame::Mismatch { key, why, .. } => {
-                self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
+                self.tell_mismatch(peer, key, why);
             }
             Frame::Close {
                 topic,
@@ -70,7 +69,7 @@ impl Core {
             let is_limited = !self.rights_of(peer).is_all();
             if is_limited && !known.has_room_for(&log, peer, LOGS_OF_LIMITED) {
                 let why = format!("it has more than {LOGS_OF_LIMITED} durable topics");
-                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                self.tell_refusal(peer, why);
                 return;
             }
             if self.has_rival((peer, &source), wanted, &log) {
@@ -86,7 +85,7 @@ impl Core {
         let (upto, window) = match known.opened(source, link, key, class, first, log) {
             Ok(opened) => opened,
             Err(why) => {
-                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                self.tell_refusal(peer, why);
                 return;
             }
         };
