@@ -7,7 +7,7 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::start_from::{LogId, LogOfKey, LogPlace};
+use crate::start_from::{LogOfKey, LogPlace};
 use crate::{Class, FramePriority, Frames, Key, MeshError, MeshRights, PeerName};
 use crate::{SubscriptionInfo, TopicInfo};
 use motet_dispatch::Clock;
@@ -173,7 +173,7 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
         key: Key,
         class: Class,
         first: u64,
-        log: Option<LogId>,
+        log: Option<LogOfKey>,
     ) -> Result<(u64, u32), String>;
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);

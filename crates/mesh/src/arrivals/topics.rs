@@ -61,18 +61,20 @@ impl Core {
         }
         let wanted = (subscription, &*known);
         let source = FlowSource::There(peer.clone(), topic);
-        let of_key = log.map(|id| LogOfKey {
+        let of = (!self.rights_of(peer).is_all()).then(|| peer.clone());
+        let is_limited = of.is_some();
+        let log = log.map(|id| LogOfKey {
             id,
             key: key.clone(),
+            of,
         });
-        if let Some(log) = of_key {
-            let is_limited = !self.rights_of(peer).is_all();
-            if is_limited && !known.has_room_for(&log, peer, LOGS_OF_LIMITED) {
+        if let Some(log) = &log {
+            if is_limited && !known.has_room_for(log, peer, LOGS_OF_LIMITED) {
                 let why = format!("it has more than {LOGS_OF_LIMITED} durable topics");
                 self.tell_refusal(peer, why);
                 return;
             }
-            if self.has_rival((peer, &source), wanted, &log) {
+            if self.has_rival((peer, &source), wanted, log) {
                 return;
             }
         }
