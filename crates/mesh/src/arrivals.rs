@@ -349,7 +349,7 @@ impl Core {
             entry
                 .wants
                 .insert(subscription, (pattern.clone(), type_name, from));
-            state.queue_for(peer, frames);
+            state.queue_for((peer, entry.link), frames);
             true
         });
         if taken == Some(false) {
