@@ -153,6 +153,7 @@ impl Core {
                 .into_iter()
                 .map(|(id, s)| (*id, Arc::clone(s)))
                 .collect();
+            state.says_over(&*topic);
             state.topics.insert(id, Arc::clone(&topic));
             let mut frames = Vec::new();
             for (name, peer) in state.peers.iter().filter(|(_, peer)| peer.greeted) {

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::start_from::{LogOfKey, LogPlace};
+use crate::start_from::{LogId, LogOfKey, LogPlace};
 use crate::{Class, FramePriority, Frames, Key, MeshError, MeshRights, PeerName};
 use crate::{SubscriptionInfo, TopicInfo};
 use motet_dispatch::Clock;
@@ -112,6 +112,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn id(&self) -> u32;
     fn key(&self) -> &Key;
     fn type_name(&self) -> &'static str;
+    /// The log of a durable topic.
+    fn log(&self) -> Option<LogId>;
     /// A subscription of this node that matches. An error if it has another type.
     fn attach(&self, subscription: &Arc<dyn Any + Send + Sync>, id: u32) -> Result<(), MeshError>;
     /// A subscription of a peer that matches: a new flow, or one that goes on after a broken link,

@@ -85,6 +85,11 @@ impl Node {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.inner.core
+    }
+
     /// The name.
     #[must_use]
     pub fn name(&self) -> &PeerName {
