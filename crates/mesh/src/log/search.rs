@@ -2,7 +2,7 @@
 
 use super::index::{LogMark, MARKED};
 use super::record::{FIXED, MAX_RECORD, PREFIX, RecordHead, length};
-use super::scan::{bytes_at, next_record, whole_at};
+use super::scan::{Found, bytes_at, next_record, whole_at};
 use super::segment::ReadPlace;
 use crate::start_from::LogId;
 use std::fs::File;
@@ -69,11 +69,13 @@ pub(super) fn nearest(
         let middle = begin + step.min((until - begin) / 2);
         let numbers = place.segment..place.next;
         match next_record((&mut *file, id), &(middle..until), &numbers)? {
-            Some(found) if is_before(&found) => {
+            Found::Record(found) if is_before(&found) => {
                 mark = found;
                 step = step.saturating_mul(4);
             }
-            _ => until = middle,
+            Found::Record(_) | Found::Nothing => until = middle,
+            // Who reads from there on finds it.
+            Found::TooMuch => break,
         }
     }
     Ok(mark)
