@@ -169,7 +169,7 @@ fn sem_g554_a_tail_of_other_bytes_is_cut_off_unless_it_is_longer_than_a_record()
 /// Bytes that begin a record of this number again and again, each up to the end of all.
 fn heads(number: u64, bytes: usize) -> Vec<u8> {
     let mut heads = Vec::new();
-    while let Some(length) = (bytes - heads.len()).checked_sub(64) {
+    while let Some(length) = (bytes - heads.len()).checked_sub(8).filter(|it| *it > 64) {
         heads.extend_from_slice(&(length as u32).to_le_bytes());
         heads.extend_from_slice(&[7; 4]);
         heads.extend_from_slice(&number.to_le_bytes());

@@ -152,6 +152,27 @@ fn sem_g554_an_older_file_that_ends_early_while_the_log_is_open_is_told_to_who_r
 }
 
 #[test]
+fn sem_g554_a_last_record_that_looks_like_many_is_found_in_an_older_file() {
+    let folder = Folder::new();
+    let config = folder.config().in_files_of(100_000);
+    {
+        let log = folder.open_as(&config).unwrap();
+        // The second has 37,447 that end with the file, and with its last number.
+        let samples = [sample(1, 1000), heads(2, 1 << 20), sample(3, 1000)];
+        for (number, bytes) in (1..).zip(samples) {
+            log.keep(number * SECOND).unwrap();
+            assert_eq!(log.append(&[bytes], number * SECOND), Ok(number));
+        }
+    }
+    assert!(file_of(&folder.0, 3).exists());
+    let log = folder.open_as(&config).unwrap();
+    for number in 1..=3 {
+        assert_eq!(log.first_since(number * SECOND), number);
+        assert_eq!(read(&log, number, 1).len(), 1);
+    }
+}
+
+#[test]
 fn sem_g552_numbers_and_times_are_found_beside_a_sample_that_looks_like_many_records() {
     let folder = Folder::new();
     let config = folder.config().in_files_of(400 << 10);
