@@ -15,6 +15,8 @@ use std::time::Duration;
 const TO_OPEN: Duration = Duration::from_secs(30);
 /// How long a peer has at least to ask again for what it wants.
 const TO_ASK: Duration = Duration::from_secs(1);
+/// How long the name of a type may be that a peer subscribes to: it is kept.
+const MAX_TYPE_NAME: usize = 4096;
 
 impl Core {
     pub(crate) fn on_event(self: &Arc<Self>, event: CarrierEvent) {
@@ -61,7 +63,7 @@ impl Core {
     fn on_bytes(self: &Arc<Self>, peer: &PeerName, bytes: &[u8]) {
         match Frame::from_bytes(bytes) {
             Ok(frame) => self.on_frame(peer, frame),
-            Err(why) => self.tell_change(PeerChange::Refused(peer.clone(), why.to_string())),
+            Err(why) => self.tell_refusal(peer, why.to_string()),
         }
     }
 
@@ -75,7 +77,7 @@ impl Core {
             entry.link = link;
             entry.greeted = false;
             entry.rights = rights.clone();
-            entry.told = 0;
+            (entry.told, entry.told_else) = (0, 0);
             entry.wants.clear();
             entry.servers.clear();
             entry.waiting.clear();
@@ -277,17 +279,19 @@ impl Core {
     fn on_hello(self: &Arc<Self>, peer: &PeerName, form: u16, incarnation: u64) {
         if form != FORM {
             let why = format!("its frames have form {form}; this node has form {FORM}");
-            self.tell_change(PeerChange::Refused(peer.clone(), why));
+            self.tell_refusal(peer, why);
             return;
         }
         let known = self.with_peer(peer, |state, entry| {
-            let is_first = !std::mem::replace(&mut entry.greeted, true);
+            if std::mem::replace(&mut entry.greeted, true) {
+                // Another start of the peer has another link.
+                return None;
+            }
             let before = entry.incarnation.replace(incarnation);
             let restarted = before.is_some_and(|before| before != incarnation);
-            let all = restarted.then(|| (state.all_topics(), state.all_subscriptions()));
-            (is_first, all)
+            Some(restarted.then(|| (state.all_topics(), state.all_subscriptions())))
         });
-        let Some((is_first, restarted)) = known else {
+        let Some(restarted) = known.flatten() else {
             return;
         };
         if let Some((topics, subscriptions)) = restarted {
@@ -300,9 +304,7 @@ impl Core {
             self.ask_again();
             self.tell_change(PeerChange::Restarted(peer.clone()));
         }
-        if is_first {
-            self.await_flows(peer);
-        }
+        self.await_flows(peer);
         self.tell_change(PeerChange::Up(peer.clone()));
     }
 
@@ -315,9 +317,17 @@ impl Core {
     ) {
         let Ok(pattern) = Key::new(pattern) else {
             let why = format!("it subscribes to {pattern:?}, which is no key");
-            self.tell_change(PeerChange::Refused(peer.clone(), why));
+            self.tell_refusal(peer, why);
             return;
         };
+        if type_name.len() > MAX_TYPE_NAME {
+            let why = format!(
+                "it subscribes to {pattern} with a type of {} bytes",
+                type_name.len()
+            );
+            self.tell_refusal(peer, why);
+            return;
+        }
         if let Err(refused) = self.peer_may(peer, Deed::Subscribe, &pattern) {
             self.tell_refused(peer, (0, subscription), refused);
             return;
@@ -339,12 +349,12 @@ impl Core {
             entry
                 .wants
                 .insert(subscription, (pattern.clone(), type_name, from));
-            state.queue_for(peer, frames);
+            state.queue_for((peer, entry.link), frames);
             true
         });
         if taken == Some(false) {
             let why = format!("it has more than {MAX_ENTRIES} subscriptions");
-            self.tell_change(PeerChange::Refused(peer.clone(), why));
+            self.tell_refusal(peer, why);
         }
     }
 }

@@ -75,14 +75,15 @@ impl Core {
         })
     }
 
+    /// `only`: no other node is asked.
     pub(crate) async fn call<Q: Serialize, A: DeserializeOwned>(
         self: Arc<Self>,
-        key: Key,
+        (key, only): (Key, Option<&PeerName>),
         value: &Q,
     ) -> Result<A, CallError> {
         let payload = encode(value).map_err(|why| CallError::NotWritable(why.to_string()))?;
         let (to, answer) = reply();
-        let call = self.begin_call(&key, payload, to)?;
+        let call = self.begin_call((&key, only), payload, to)?;
         // While it is there, dropping this future takes the call back.
         let mut cancel = Cancel {
             core: Arc::clone(&self),
@@ -106,7 +107,7 @@ impl Core {
 
     fn begin_call(
         self: &Arc<Self>,
-        key: &Key,
+        (key, only): (&Key, Option<&PeerName>),
         payload: Vec<u8>,
         answer: Answer,
     ) -> Result<u64, CallError> {
@@ -116,7 +117,8 @@ impl Core {
             if state.has_left() {
                 return Err(CallError::Left);
             }
-            let (servers, none) = self.servers_of(state, key);
+            let (mut servers, none) = self.servers_of(state, key);
+            servers.retain(|(name, _)| only.is_none_or(|only| only == name));
             let (peer, server) = state.calls.next_of(servers).ok_or(none)?;
             let call = state.calls.last;
             let causalities = if peer == me { Vec::new() } else { names() };

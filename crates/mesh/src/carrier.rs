@@ -166,7 +166,8 @@ pub trait Carrier: Send + Sync + 'static {
         MeshRights::all()
     }
 
-    /// Sends a frame. Does not wait for the peer.
+    /// Sends a frame by the link that works now. Does not wait for the peer. A node means one link,
+    /// and sends by [`Carrier::send_all`].
     ///
     /// # Errors
     /// [`CarrierError`]. The frame is lost then, and `Down` follows if the link is broken.

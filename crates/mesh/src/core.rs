@@ -15,6 +15,7 @@ mod outbox;
 mod rivals;
 mod state;
 
+use self::outbox::Outbound;
 use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, Frame};
@@ -61,7 +62,7 @@ pub(crate) struct NodeState {
     waiting: BTreeSet<(u32, LogOfKey, u32)>,
     pub(crate) calls: Calls,
     before_leaving: Vec<Weak<dyn BeforeLeaving>>,
-    outbox: VecDeque<(PeerName, Frame, FramePriority)>,
+    outbox: VecDeque<Outbound>,
     sending: bool,
 }
 
@@ -152,6 +153,7 @@ impl Core {
                 .into_iter()
                 .map(|(id, s)| (*id, Arc::clone(s)))
                 .collect();
+            state.says_over(&*topic);
             state.topics.insert(id, Arc::clone(&topic));
             let mut frames = Vec::new();
             for (name, peer) in state.peers.iter().filter(|(_, peer)| peer.greeted) {
@@ -161,7 +163,7 @@ impl Core {
                     .filter(|(_, (pattern, ..))| matches(pattern));
                 frames.extend(wants.map(|(id, (_, of, from))| {
                     let open = topic.open(name, peer.link, *id, (of, *from));
-                    (name.clone(), open, FramePriority::Ordered)
+                    Outbound::new((name, peer.link), open)
                 }));
             }
             state.outbox.extend(frames);

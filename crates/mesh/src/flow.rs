@@ -112,6 +112,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn id(&self) -> u32;
     fn key(&self) -> &Key;
     fn type_name(&self) -> &'static str;
+    /// The log of a durable topic.
+    fn log(&self) -> Option<LogId>;
     /// A subscription of this node that matches. An error if it has another type.
     fn attach(&self, subscription: &Arc<dyn Any + Send + Sync>, id: u32) -> Result<(), MeshError>;
     /// A subscription of a peer that matches: a new flow, or one that goes on after a broken link,
@@ -173,7 +175,7 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
         key: Key,
         class: Class,
         first: u64,
-        log: Option<LogId>,
+        log: Option<LogOfKey>,
     ) -> Result<(u64, u32), String>;
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);

@@ -140,16 +140,7 @@ impl<'a> Data<'a> {
             self.retained,
             Bytes::new(self.payload),
         );
-        frames.push(|mut room| {
-            let begin = room.len();
-            room.reserve(DATA_HEAD + self.payload.len());
-            let bytes = postcard::to_extend(&fields, room)
-                .map_err(|why| FrameError::Malformed(why.to_string()))?;
-            match bytes.len() - begin {
-                length if length > MAX_FRAME => Err(FrameError::TooLarge(length)),
-                _ => Ok(bytes),
-            }
-        })
+        put_behind(frames, &fields, DATA_HEAD + self.payload.len())
     }
 
     /// None: the frame is another one, or none.
@@ -185,12 +176,16 @@ impl Frame {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
-        let bytes = encode(self)?;
-        if bytes.len() > MAX_FRAME {
-            return Err(FrameError::TooLarge(bytes.len()));
-        }
-        Ok(bytes)
+        let mut frames = Frames::default();
+        self.put_behind(&mut frames)?;
+        Ok(frames.iter().flatten().copied().collect())
+    }
+
+    /// Puts the frame behind others, which are lost with it if it cannot be written.
+    pub(crate) fn put_behind(&self, frames: &mut Frames) -> Result<(), FrameError> {
+        put_behind(frames, self, 0)
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, FrameError> {
@@ -199,6 +194,24 @@ impl Frame {
         }
         decode(bytes)
     }
+}
+
+/// Puts a frame of about so many bytes behind others.
+fn put_behind(
+    frames: &mut Frames,
+    frame: &impl Serialize,
+    length: usize,
+) -> Result<(), FrameError> {
+    frames.push(|mut room| {
+        let begin = room.len();
+        room.reserve(length);
+        let bytes = postcard::to_extend(frame, room)
+            .map_err(|why| FrameError::Malformed(why.to_string()))?;
+        match bytes.len() - begin {
+            length if length > MAX_FRAME => Err(FrameError::TooLarge(length)),
+            _ => Ok(bytes),
+        }
+    })
 }
 
 /// A value as bytes.

@@ -1,5 +1,8 @@
 //! A peer whose frames are made up: the node it speaks to neither panics nor grows.
 
+mod logs;
+mod told;
+
 use crate::core::MAX_WINDOW;
 use crate::frame::{FORM, Frame};
 use crate::start_from::{LogId, LogPlace};

@@ -85,6 +85,11 @@ impl Node {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.inner.core
+    }
+
     /// The name.
     #[must_use]
     pub fn name(&self) -> &PeerName {
@@ -236,7 +241,17 @@ impl Node {
         value: &Q,
     ) -> Result<A, CallError> {
         let key = Key::plain(key)?;
-        Arc::clone(&self.inner.core).call(key, value).await
+        Arc::clone(&self.inner.core).call((key, None), value).await
+    }
+
+    /// As [`Node::call`], of one node: others that serve the key are not asked.
+    pub(crate) async fn call_only<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        (key, node): (&str, &PeerName),
+        value: &Q,
+    ) -> Result<A, CallError> {
+        let asked = (Key::plain(key)?, Some(node));
+        Arc::clone(&self.inner.core).call(asked, value).await
     }
 
     /// Exports `port` to all nodes: they take items from it as a [`RemotePort`]. Receivers of this

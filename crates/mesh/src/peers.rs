@@ -14,10 +14,12 @@ pub enum PeerChange {
     Down(PeerName, String),
     /// The peer has been started again: what it had before is gone.
     Restarted(PeerName),
-    /// What the peer says cannot be understood, and why. Its links are not used.
+    /// Something that the peer says cannot be understood, or is too much, and why. It is not used.
+    /// Of each link the first 64 are told.
     Refused(PeerName, String),
     /// A subscription here does not fit a topic of the peer, or of this node, or gets nothing more
-    /// of it; or the peer refuses what this node may not do: its key, and why.
+    /// of it; or the peer refuses what this node may not do: its key, and why. Of each link of a
+    /// peer that may not do all, the first 64 are told.
     Mismatch(PeerName, String, String),
     /// The peer has tried what it may not do. Nothing came of it, and the peer is told. Of each
     /// link the first 64 are told; [`PeerInfo::refused`](crate::PeerInfo::refused) counts all.
@@ -41,6 +43,8 @@ pub(crate) struct KnownPeer {
     pub(crate) refused: u64,
     /// How much of that was by this link.
     pub(crate) told: u32,
+    /// How much else was told of this link, or would have been.
+    pub(crate) told_else: u32,
     /// What it subscribes to: pattern, type, and from where.
     pub(crate) wants: BTreeMap<u32, (Key, String, LogPlace)>,
     pub(crate) servers: BTreeMap<u32, Key>,

@@ -314,7 +314,7 @@ fn is_below(key: &str, other: &str) -> bool {
 }
 
 async fn call(core: &Arc<Core>, to: &str, ask: &ExportRequest) -> Result<ExportAnswer, CallError> {
-    Arc::clone(core).call(Key::plain(to)?, ask).await
+    Arc::clone(core).call((Key::plain(to)?, None), ask).await
 }
 
 impl Reservation {

@@ -1,6 +1,6 @@
 //! From where a subscription gets the samples of durable topics.
 
-use crate::Key;
+use crate::{Key, PeerName};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,11 +8,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) type LogId = u128;
 
 /// The log of a topic, and the key of that: what a flow of it is known by. A log has one topic, so
-/// who says that he has it under another key has another one, and keeps nobody out.
+/// who says that he has it under another key has another one, and keeps nobody out. So does a peer
+/// that may not do all, since all who may publish to a key learn which log a topic of it has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LogOfKey {
     pub(crate) id: LogId,
     pub(crate) key: Key,
+    /// The peer whose log it is, if that may not do all.
+    pub(crate) of: Option<PeerName>,
 }
 
 /// Which samples of a durable topic a subscription gets first. Topics of the other classes have

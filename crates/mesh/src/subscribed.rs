@@ -22,7 +22,7 @@ use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::sample::SampleOrigin;
-use crate::start_from::{LogId, LogOfKey, LogPlace};
+use crate::start_from::{LogOfKey, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Class, Deed, Gap, Key, MAX_ENTRIES, MeshRights, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
@@ -103,13 +103,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         topic: FlowSource,
         link: u64,
         (key, class): (Key, Class),
-        (mut first, log): (u64, Option<LogId>),
+        (mut first, log): (u64, Option<LogOfKey>),
     ) -> Option<(FlowId, u64, Option<FlowSource>)> {
         let publisher = topic.peer().unwrap_or(&self.me).clone();
-        let log = log.map(|id| LogOfKey {
-            id,
-            key: key.clone(),
-        });
         let origin = Arc::new(SampleOrigin { key, publisher });
         let mut state = self.state.lock();
         let State {
@@ -234,7 +230,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         key: Key,
         class: Class,
         first: u64,
-        log: Option<LogId>,
+        log: Option<LogOfKey>,
     ) -> Result<(u64, u32), String> {
         if !self.pattern.matches(&key) {
             return Err(format!(
@@ -242,11 +238,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
                 self.pattern
             ));
         }
-        let of_key = log.map(|id| LogOfKey {
-            id,
-            key: key.clone(),
-        });
-        if self.has_all_of(&source) || self.state.lock().has_all_logs(of_key) {
+        if self.has_all_of(&source) || self.state.lock().has_all_logs(log.clone()) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
         match self.open(source, link, (key, class), (first, log)) {

@@ -3,7 +3,6 @@
 use crate::core::Core;
 use crate::flow::{AnySubscription, FlowSource};
 use crate::frame::Frame;
-use crate::peers::PeerChange;
 use crate::start_from::{LogId, LogOfKey};
 use crate::{Class, Deed, Key, PeerName};
 use std::sync::Arc;
@@ -26,7 +25,7 @@ impl Core {
                 self.on_open(peer, topic, subscription, (&key, qos.class), (first, log));
             }
             Frame::Mismatch { key, why, .. } => {
-                self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
+                self.tell_mismatch(peer, key, why);
             }
             Frame::Close {
                 topic,
@@ -62,18 +61,20 @@ impl Core {
         }
         let wanted = (subscription, &*known);
         let source = FlowSource::There(peer.clone(), topic);
-        let of_key = log.map(|id| LogOfKey {
+        let of = (!self.rights_of(peer).is_all()).then(|| peer.clone());
+        let is_limited = of.is_some();
+        let log = log.map(|id| LogOfKey {
             id,
             key: key.clone(),
+            of,
         });
-        if let Some(log) = of_key {
-            let is_limited = !self.rights_of(peer).is_all();
-            if is_limited && !known.has_room_for(&log, peer, LOGS_OF_LIMITED) {
+        if let Some(log) = &log {
+            if is_limited && !known.has_room_for(log, peer, LOGS_OF_LIMITED) {
                 let why = format!("it has more than {LOGS_OF_LIMITED} durable topics");
-                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                self.tell_refusal(peer, why);
                 return;
             }
-            if self.has_rival((peer, &source), wanted, &log) {
+            if self.has_rival((peer, &source), wanted, log) {
                 return;
             }
         }
@@ -86,7 +87,7 @@ impl Core {
         let (upto, window) = match known.opened(source, link, key, class, first, log) {
             Ok(opened) => opened,
             Err(why) => {
-                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                self.tell_refusal(peer, why);
                 return;
             }
         };

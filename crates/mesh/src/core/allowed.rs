@@ -6,8 +6,11 @@ use crate::frame::Frame;
 use crate::peers::PeerChange;
 use crate::{Deed, Key, MeshRights, NotAllowed, PeerName};
 
-/// How much of what a peer may not do is told by each of its links: others wait to be heard, too.
+/// How much of what a peer may not do is told by each of its links, and how much of what else it
+/// causes: others wait to be heard, too.
 const TOLD: u32 = 64;
+/// How many bytes of a text of a peer are told: those who watch keep it.
+const TEXT: usize = 1024;
 
 impl Core {
     pub(crate) fn rights(&self) -> &MeshRights {
@@ -74,13 +77,44 @@ impl Core {
         &self,
         peer: &PeerName,
         (topic, subscription): (u32, u32),
-        (key, why): (String, String),
+        (key, mut why): (String, String),
     ) {
+        cut(&mut why);
         let topic = self.state.lock().topics.get(&topic).cloned();
         if let Some(topic) = topic {
             topic.detach(&FlowTarget::There(peer.clone(), subscription), &why);
         }
-        self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
+        self.tell_mismatch(peer, key, why);
+    }
+
+    /// Tells that what a peer says is not used, and why: of each of its links the first of it.
+    pub(crate) fn tell_refusal(&self, peer: &PeerName, mut why: String) {
+        if self.tells_of(peer, |_| true) {
+            cut(&mut why);
+            self.tell_change(PeerChange::Refused(peer.clone(), why));
+        }
+    }
+
+    /// Tells that something does not fit, of this node or of a peer, with a key and the reason. Of
+    /// each link of a peer that may not do all the first of it.
+    pub(crate) fn tell_mismatch(&self, node: &PeerName, mut key: String, mut why: String) {
+        if self.tells_of(node, |rights| !rights.is_all()) {
+            cut(&mut key);
+            cut(&mut why);
+            self.tell_change(PeerChange::Mismatch(node.clone(), key, why));
+        }
+    }
+
+    /// Whether something that a peer has caused is told. If it is counted that is so for the first
+    /// of it.
+    fn tells_of(&self, peer: &PeerName, is_counted: impl FnOnce(&MeshRights) -> bool) -> bool {
+        let mut state = self.state.lock();
+        let known = state.peers.get_mut(peer);
+        let counted = known.filter(|known| is_counted(&known.rights));
+        counted.is_none_or(|known| {
+            known.told_else = known.told_else.saturating_add(1);
+            known.told_else <= TOLD
+        })
     }
 
     /// A peer has a link with these rights. What it had by an earlier one, and may not have any
@@ -102,6 +136,11 @@ impl Core {
             subscription.forget_beyond(peer, rights);
         }
     }
+}
+
+/// Of a text of a peer the beginning.
+fn cut(text: &mut String) {
+    text.truncate(text.floor_char_boundary(TEXT));
 }
 
 /// That a node with these rights may do this.

@@ -1,11 +1,32 @@
 //! Frames that wait leave in their order.
 
 use super::Core;
-use crate::frame::FrameError;
+use crate::frame::Frame;
 use crate::here_or_queued::while_sending;
 use crate::peers::PeerChange;
 use crate::unwinding::on_panic;
-use crate::{CarrierError, FramePriority, PeerName};
+use crate::{CarrierError, FramePriority, Frames, PeerName};
+
+/// A frame for a link. A later one of the peer does not get it: the peer may be another by then, or
+/// have fewer rights.
+pub(super) struct Outbound {
+    peer: PeerName,
+    link: u64,
+    frame: Frame,
+    pub(super) priority: FramePriority,
+}
+
+impl Outbound {
+    /// By the priority that such frames mostly have.
+    pub(super) fn new((peer, link): (&PeerName, u64), frame: Frame) -> Self {
+        Outbound {
+            peer: peer.clone(),
+            link,
+            priority: frame.priority(),
+            frame,
+        }
+    }
+}
 
 impl Core {
     /// Sends what lies in the outbox. One thread at a time does, so frames leave in their order.
@@ -14,11 +35,11 @@ impl Core {
         if std::mem::replace(&mut state.sending, true) {
             return;
         }
-        while let Some((peer, frame, priority)) = state.outbox.pop_front() {
+        while let Some(told) = state.outbox.pop_front() {
             drop(state);
             // The next change goes on if this panics: a predicate may have published.
             let panicked = on_panic(|| self.state.lock().sending = false);
-            self.send_now(&peer, frame.to_bytes(), priority);
+            self.send_now(&told);
             panicked.did_not();
             state = self.state.lock();
         }
@@ -26,17 +47,13 @@ impl Core {
     }
 
     /// `false`: it is not on its way.
-    fn send_now(
-        &self,
-        peer: &PeerName,
-        bytes: Result<Vec<u8>, FrameError>,
-        priority: FramePriority,
-    ) -> bool {
+    fn send_now(&self, told: &Outbound) -> bool {
         let Some(carrier) = &self.carrier else {
             return false;
         };
-        let sent = match bytes {
-            Ok(bytes) => while_sending(|| carrier.send(peer, bytes, priority)),
+        let (peer, mut frames) = (&told.peer, Frames::default());
+        let sent = match told.frame.put_behind(&mut frames) {
+            Ok(()) => while_sending(|| carrier.send_all(peer, told.link, &frames, told.priority)),
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
         self.is_sent(peer, &sent)

@@ -5,7 +5,6 @@
 
 use super::{Core, MAX_ENTRIES};
 use crate::flow::{AnySubscription, FlowSource};
-use crate::peers::PeerChange;
 use crate::start_from::LogOfKey;
 use crate::{Key, PeerName};
 
@@ -82,7 +81,7 @@ impl Core {
             "a topic of {rival} has the same log, and nothing comes of this one until that is \
              gone: end one of them"
         );
-        self.tell_change(PeerChange::Mismatch(peer.clone(), key.to_string(), why));
+        self.tell_mismatch(peer, key.to_string(), why);
     }
 
     /// The node whose topic has the log, as long as it can be reached. One of the peer itself that

@@ -1,5 +1,6 @@
 //! What a node knows, and the frames that it is to send.
 
+use super::outbox::Outbound;
 use super::{Core, MAX_ENTRIES, NodeState};
 use crate::calls::{Calls, HAS_LEFT};
 use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving};
@@ -71,22 +72,23 @@ impl NodeState {
 
     /// As [`NodeState::tell`], by another priority than such frames mostly have.
     pub(crate) fn tell_by(&mut self, priority: FramePriority, peer: &PeerName, frame: Frame) {
-        if self.peers.get(peer).is_some_and(|peer| peer.up) {
-            self.outbox.push_back((peer.clone(), frame, priority));
+        if let Some(known) = self.peers.get(peer).filter(|known| known.up) {
+            let mut told = Outbound::new((peer, known.link), frame);
+            told.priority = priority;
+            self.outbox.push_back(told);
         }
     }
 
-    /// Frames for a peer that is being changed, and so is not in the table.
-    pub(crate) fn queue_for(&mut self, peer: &PeerName, frames: Vec<Frame>) {
-        for frame in frames {
-            let priority = frame.priority();
-            self.outbox.push_back((peer.clone(), frame, priority));
-        }
+    /// Frames for a peer that is being changed, and so is not in the table, by its link.
+    pub(crate) fn queue_for(&mut self, to: (&PeerName, u64), frames: Vec<Frame>) {
+        let frames = frames.into_iter();
+        self.outbox
+            .extend(frames.map(|frame| Outbound::new(to, frame)));
     }
 
     pub(crate) fn tell_all(&mut self, frame: &Frame) {
         let up = self.peers.iter().filter(|(_, peer)| peer.up);
-        let frames = up.map(|(name, _)| (name.clone(), frame.clone(), frame.priority()));
+        let frames = up.map(|(name, peer)| Outbound::new((name, peer.link), frame.clone()));
         self.outbox.extend(frames);
     }
 

@@ -32,8 +32,6 @@ impl Carrier for Wire {
     }
 
     fn send(&self, _: &PeerName, _: Vec<u8>, _: FramePriority) -> Result<(), CarrierError> {
-        let tells = std::mem::take(&mut *self.tells.lock());
-        tells.into_iter().for_each(|event| self.tell(event));
         Ok(())
     }
 
@@ -44,6 +42,8 @@ impl Carrier for Wire {
         _: &Frames,
         _: FramePriority,
     ) -> Result<(), CarrierError> {
+        let tells = std::mem::take(&mut *self.tells.lock());
+        tells.into_iter().for_each(|event| self.tell(event));
         Ok(())
     }
 

@@ -14,6 +14,7 @@
 //! and the name of each says the number of its first sample.
 
 use crate::start_from::LogId;
+use crc32fast::Hasher;
 
 /// What the file begins with. The last byte is the number of the form.
 pub(super) const MAGIC: [u8; 8] = *b"motetlg1";
@@ -34,12 +35,52 @@ pub(super) const RECORD: usize = 256 << 10;
 pub(super) const MAX_RECORD: usize = crate::MAX_FRAME + RECORD;
 
 fn checksum(id: LogId, offset: u64, body: &[u8]) -> u32 {
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(&id.to_le_bytes());
-    sum.update(&offset.to_le_bytes());
-    sum.update(&(body.len() as u32).to_le_bytes());
+    let mut sum = sum_of_place(id, offset, body.len());
     sum.update(body);
     sum.finalize()
+}
+
+fn sum_of_place(id: LogId, offset: u64, length: usize) -> Hasher {
+    let mut sum = Hasher::new();
+    sum.update(&id.to_le_bytes());
+    sum.update(&offset.to_le_bytes());
+    sum.update(&(length as u32).to_le_bytes());
+    sum
+}
+
+/// Looks at what may be records that all end where some bytes end, the shortest first. Each byte is
+/// read once, however many there are.
+#[derive(Debug)]
+pub(super) struct EndSum<'a> {
+    id: LogId,
+    bytes: &'a [u8],
+    /// The bytes from here on are in the sum.
+    begin: usize,
+    sum: Hasher,
+}
+
+impl<'a> EndSum<'a> {
+    pub(super) fn new(id: LogId, bytes: &'a [u8]) -> Self {
+        EndSum {
+            id,
+            bytes,
+            begin: bytes.len(),
+            sum: Hasher::new(),
+        }
+    }
+
+    /// Whether what begins at this place of the bytes, which is `offset` in the file, is whole.
+    pub(super) fn is_whole(&mut self, at: usize, offset: u64) -> bool {
+        let (prefix, body) = self.bytes[at..].split_at(PREFIX);
+        let more = self.begin.saturating_sub(at + PREFIX);
+        let mut sum = Hasher::new();
+        sum.update(&body[..more]);
+        sum.combine(&self.sum);
+        (self.begin, self.sum) = (at + PREFIX, sum);
+        let mut sum = sum_of_place(self.id, offset, body.len());
+        sum.combine(&self.sum);
+        prefix[4..] == sum.finalize().to_le_bytes()
+    }
 }
 
 /// What stands before `body` at this place of the file.

@@ -12,6 +12,9 @@ use std::path::Path;
 /// So many bytes are looked at together.
 const CHUNK: u64 = 16 << 10;
 
+/// So many bytes in all are read of what looks like a record, and is none.
+const TRIES: usize = 4 * MAX_RECORD;
+
 /// The bytes at a place of a file, as many as there are.
 pub(super) fn bytes_at(file: &mut File, offset: u64, count: usize) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(offset))?;
@@ -51,10 +54,12 @@ pub(super) fn scan(
     let rest = file_end - index.end;
     let next = index.last + 1;
     let numbers = next..next.saturating_add(MAX_RECORD as u64);
+    // Where too much looks like a record one may be behind it, which is not to be cut off.
     let is_damaged = rest > (PREFIX + MAX_RECORD) as u64
-        || next_record((file, id), &(index.end..file_end), &numbers)
-            .map_err(failed)?
-            .is_some();
+        || !matches!(
+            next_record((file, id), &(index.end..file_end), &numbers).map_err(failed)?,
+            Found::Nothing
+        );
     match is_damaged {
         false => Ok((index, rest)),
         true => Err(LogError::Damaged {
@@ -64,13 +69,23 @@ pub(super) fn scan(
     }
 }
 
+/// What is found where a record is looked for.
+#[derive(Debug)]
+pub(super) enum Found {
+    Record(LogMark),
+    Nothing,
+    /// Too much looks like a record, and is none. There may be one behind that.
+    TooMuch,
+}
+
 /// The first whole record that begins in a part of a file with one of these numbers.
 pub(super) fn next_record(
     (file, id): (&mut File, LogId),
     part: &Range<u64>,
     numbers: &Range<u64>,
-) -> io::Result<Option<LogMark>> {
-    let mut begin = part.start;
+) -> io::Result<Found> {
+    let (mut begin, mut tries) = (part.start, TRIES);
+    let file_end = file.seek(SeekFrom::End(0))?;
     while begin < part.end {
         let starts = CHUNK.min(part.end - begin);
         let bytes = bytes_at(file, begin, starts as usize + PREFIX + FIXED - 1)?;
@@ -79,14 +94,24 @@ pub(super) fn next_record(
             let Some(head) = RecordHead::of(&window[PREFIX..]) else {
                 continue;
             };
-            // Few other bytes look like that, so few are read as a record.
-            let is_likely = numbers.contains(&head.first)
-                && length(window).is_some_and(|length| head.fits(length));
-            if is_likely && whole_at(file, id, offset)?.is_some() {
-                return Ok(Some(LogMark::of(head, offset)));
+            // Few other bytes look like that, unless somebody has published what does.
+            let length = length(window).filter(|length| head.fits(*length));
+            let is_likely = |length: &usize| {
+                let end = offset + (PREFIX + length) as u64;
+                numbers.contains(&head.first) && end <= file_end
+            };
+            let Some(length) = length.filter(is_likely) else {
+                continue;
+            };
+            if whole_at(file, id, offset)?.is_some() {
+                return Ok(Found::Record(LogMark::of(head, offset)));
             }
+            let Some(rest) = tries.checked_sub(length) else {
+                return Ok(Found::TooMuch);
+            };
+            tries = rest;
         }
         begin += starts;
     }
-    Ok(None)
+    Ok(Found::Nothing)
 }

@@ -1,8 +1,8 @@
 //! A record is looked for in a file of which not all records are known: few bytes are read.
 
 use super::index::{LogMark, MARKED};
-use super::record::{FIXED, MAX_RECORD, PREFIX, RecordHead, length};
-use super::scan::{bytes_at, next_record, whole_at};
+use super::record::{EndSum, FIXED, MAX_RECORD, PREFIX, RecordHead, length};
+use super::scan::{Found, bytes_at, next_record};
 use super::segment::ReadPlace;
 use crate::start_from::LogId;
 use std::fs::File;
@@ -25,6 +25,7 @@ pub(super) fn last_record(
         let begin = part.end.saturating_sub(tail).max(part.start);
         let bytes = bytes_at(file, begin, part.end.saturating_sub(begin) as usize)?;
         let windows = bytes.windows(PREFIX + FIXED).enumerate();
+        let mut until_end = EndSum::new(id, &bytes);
         for (at, window) in windows.rev() {
             let offset = begin + at as u64;
             let ends = length(window).map(|length| offset + (PREFIX + length) as u64);
@@ -36,7 +37,7 @@ pub(super) fn last_record(
             };
             let head = RecordHead::of(&window[PREFIX..]).filter(is_it);
             if let Some(head) = head
-                && whole_at(file, id, offset)?.is_some()
+                && until_end.is_whole(at, offset)
             {
                 return Ok(Some(LogMark::of(head, offset)));
             }
@@ -69,11 +70,13 @@ pub(super) fn nearest(
         let middle = begin + step.min((until - begin) / 2);
         let numbers = place.segment..place.next;
         match next_record((&mut *file, id), &(middle..until), &numbers)? {
-            Some(found) if is_before(&found) => {
+            Found::Record(found) if is_before(&found) => {
                 mark = found;
                 step = step.saturating_mul(4);
             }
-            _ => until = middle,
+            Found::Record(_) | Found::Nothing => until = middle,
+            // Who reads from there on finds it.
+            Found::TooMuch => break,
         }
     }
     Ok(mark)

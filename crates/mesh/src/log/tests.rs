@@ -166,6 +166,39 @@ fn sem_g554_a_tail_of_other_bytes_is_cut_off_unless_it_is_longer_than_a_record()
     );
 }
 
+/// Bytes that begin a record of this number again and again, each up to the end of all.
+fn heads(number: u64, bytes: usize) -> Vec<u8> {
+    let mut heads = Vec::new();
+    while let Some(length) = (bytes - heads.len()).checked_sub(8).filter(|it| *it > 64) {
+        heads.extend_from_slice(&(length as u32).to_le_bytes());
+        heads.extend_from_slice(&[7; 4]);
+        heads.extend_from_slice(&number.to_le_bytes());
+        heads.extend_from_slice(&[0; 8]);
+        heads.extend_from_slice(&1_u32.to_le_bytes());
+    }
+    heads.resize(bytes, 0);
+    heads
+}
+
+#[test]
+fn sem_g554_a_tail_of_which_too_much_looks_like_a_record_is_not_cut_off() {
+    let folder = Folder::new();
+    let (bytes, ends) = three_records(&folder);
+    let few = [&bytes[..], &heads(5, 8 << 10)].concat();
+    fs::write(folder.file(), &few).unwrap();
+    let log = folder.open().unwrap();
+    assert_eq!((log.last(), log.info().cut_off), (4, 8 << 10));
+    drop(log);
+    let many = [&bytes[..], &heads(5, 256 << 10)].concat();
+    fs::write(folder.file(), &many).unwrap();
+    let error = folder.open().unwrap_err();
+    assert!(
+        matches!(error, LogError::Damaged { offset, .. } if offset == ends[3]),
+        "{error}"
+    );
+    assert_eq!(fs::read(folder.file()).unwrap(), many);
+}
+
 #[test]
 fn sem_g554_damage_while_the_log_is_open_is_told_to_who_reads() {
     let folder = Folder::new();

@@ -112,7 +112,9 @@ impl Shared {
         if member == self.node.name() {
             return Ok(self.now_told(member, ask.clone()));
         }
-        self.node.call(&self.store_of(member), ask).await
+        // Others may serve keys that match.
+        let asked = (&*self.store_of(member), member);
+        self.node.call_only(asked, ask).await
     }
 
     /// Asks the members that hold the key, all at the same time; to read also as many that may have

@@ -3,7 +3,7 @@
 use super::{Publishing, State, TopicLog, wake};
 use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
-use crate::start_from::LogPlace;
+use crate::start_from::{LogId, LogPlace};
 use crate::subscribed::{FlowEnd, Subscribed};
 use crate::{Class, Key, MeshError, PeerName, TopicInfo};
 use std::any::{Any, type_name};
@@ -190,6 +190,10 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         self.state.lock().ended = true;
         self.remove(|_, _| true, "the node has left");
         self.close_log();
+    }
+
+    fn log(&self) -> Option<LogId> {
+        self.log.as_ref().map(TopicLog::id)
     }
 
     fn close_log(&self) {

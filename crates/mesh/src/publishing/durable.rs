@@ -108,11 +108,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let mut state = self.state.lock();
         let mut flow = self.flow(&state);
         let opened = (&self.key, self.qos.class);
-        let opened = FlowEnd::open(typed, self.id, opened, (first, Some(log.id())));
         let log_of_key = || LogOfKey {
             id: log.id(),
             key: self.key.clone(),
+            of: None,
         };
+        let opened = FlowEnd::open(typed, self.id, opened, (first, Some(log_of_key())));
         let Some((end, upto, before)) = opened else {
             drop(state);
             if let Some(core) = self.core.upgrade() {

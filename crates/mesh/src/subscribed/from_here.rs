@@ -4,7 +4,7 @@ use super::Subscribed;
 use super::flows::FlowId;
 use crate::flow::{AnySubscription, FlowSource};
 use crate::frame::Data;
-use crate::start_from::LogId;
+use crate::start_from::LogOfKey;
 use crate::unwinding::on_panic;
 use crate::{Ack, Class, Key, Sample};
 use motet_ports::{PostError, PostRefusal};
@@ -32,7 +32,7 @@ impl<T: Send + Sync + 'static> FlowEnd<T> {
         subscription: Arc<Subscribed<T>>,
         topic: u32,
         (key, class): (&Key, Class),
-        (first, log): (u64, Option<LogId>),
+        (first, log): (u64, Option<LogOfKey>),
     ) -> Option<(Self, u64, Option<FlowSource>)> {
         let (source, opened) = (FlowSource::Here(topic), (key.clone(), class));
         let (id, upto, before) = subscription.open(source, 0, opened, (first, log))?;

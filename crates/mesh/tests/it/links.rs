@@ -4,7 +4,7 @@ use crate::nodes::{Net, waiting};
 use motet_dispatch::{QueueConfig, Replay};
 use motet_mesh::{
     Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Gap, LinkConfig, Node, PeerChange,
-    PeerName, Qos, SimulatedNetwork, SubscribeConfig,
+    PeerName, Qos, Request, SimulatedNetwork, SubscribeConfig,
 };
 use motet_ports::Port;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -94,12 +94,32 @@ fn one_reader_that_stops_does_not_hold_back_the_others() {
     );
 }
 
-/// A carrier whose caller is suspended in `send_all`, once: the link breaks, and works again,
+/// A carrier whose caller is suspended as he sends, once: the link breaks, and works again,
 /// before he goes on.
 struct Suspended {
     carrier: Arc<dyn Carrier>,
     net: Arc<Net>,
     once: AtomicBool,
+}
+
+impl Suspended {
+    fn new(net: &Arc<Net>, name: &str) -> Arc<Self> {
+        Arc::new(Suspended {
+            carrier: net.network.carrier(name),
+            net: Arc::clone(net),
+            once: AtomicBool::new(false),
+        })
+    }
+
+    fn suspends(&self) {
+        if self.once.swap(false, Ordering::Relaxed) {
+            let second = Duration::from_secs(1);
+            self.net.network.cut("a", "b");
+            self.net.replay.run_for(second);
+            self.net.network.mend("a", "b");
+            self.net.replay.run_for(second);
+        }
+    }
 }
 
 impl Carrier for Suspended {
@@ -113,6 +133,7 @@ impl Carrier for Suspended {
         frame: Vec<u8>,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
+        self.suspends();
         self.carrier.send(to, frame, priority)
     }
 
@@ -123,13 +144,7 @@ impl Carrier for Suspended {
         frames: &Frames,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
-        if self.once.swap(false, Ordering::Relaxed) {
-            let second = Duration::from_secs(1);
-            self.net.network.cut("a", "b");
-            self.net.replay.run_for(second);
-            self.net.network.mend("a", "b");
-            self.net.replay.run_for(second);
-        }
+        self.suspends();
         self.carrier.send_all(to, link, frames, priority)
     }
 
@@ -142,11 +157,7 @@ impl Carrier for Suspended {
 /// works. Then 4 is published. What comes, and what the publisher has been told.
 fn with_a_suspended_sender(qos: Qos) -> (Vec<(u32, Option<Gap>)>, Vec<Gap>) {
     let net = Arc::new(Net::new(3));
-    let suspended = Arc::new(Suspended {
-        carrier: net.network.carrier("a"),
-        net: Arc::clone(&net),
-        once: AtomicBool::new(false),
-    });
+    let suspended = Suspended::new(&net, "a");
     let carrier: Arc<dyn Carrier> = Arc::clone(&suspended) as _;
     let publisher = Node::join(&carrier, 1, net.queue("a"));
     let subscriber = net.node("b", 1);
@@ -178,6 +189,33 @@ fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
     let gap = Gap { from: 2, to: 3 };
     assert_eq!(came, [(1, None), (4, Some(gap))]);
     assert_eq!(told, [gap]);
+}
+
+#[test]
+fn sem_g227_what_is_said_by_an_earlier_link_does_not_go_by_a_later_one() {
+    let net = Arc::new(Net::new(5));
+    let suspended = Suspended::new(&net, "a");
+    let carrier: Arc<dyn Carrier> = Arc::clone(&suspended) as _;
+    let node = Node::join(&carrier, 1, net.queue("a"));
+    let hears = net.network.carrier("b");
+    net.replay.run();
+    suspended.once.store(true, Ordering::Relaxed);
+    let port = Port::<Request<u32, u32>>::new();
+    let _server = node.serve("k", &port).unwrap();
+    net.replay.run();
+    let mut frames = Vec::new();
+    for event in std::iter::from_fn(|| hears.events().test()) {
+        match event {
+            CarrierEvent::Up(..) => frames.push(0),
+            CarrierEvent::Frame(..) => *frames.last_mut().unwrap() += 1,
+            _ => {}
+        }
+    }
+    assert_eq!(
+        frames,
+        [1, 2],
+        "each link: who a is; the later one: its server"
+    );
 }
 
 #[test]

@@ -309,3 +309,28 @@ fn sem_g562_members_with_rights_to_an_overlay_are_of_it_and_others_are_not() {
     assert_eq!((a.members().len(), b.members().len()), (2, 2));
     assert_eq!((a.kept(), b.kept(), c.kept()), (1, 1, 0));
 }
+
+#[test]
+fn sem_g562_who_answers_under_the_keys_of_other_members_of_an_overlay_is_not_asked_for_them() {
+    let net = Net::new(4);
+    let a = Overlay::join(&net.node("a", 1), "o", OverlayConfig::default()).unwrap();
+    let b = Overlay::join(&net.node("b", 1), "o", OverlayConfig::default()).unwrap();
+    let m = liar(&net, "m", rights(&["overlay/o/**"], &["overlay/o/**"]));
+    // What it does not read is refused.
+    let port = Port::<Square>::new();
+    let _server = m.serve("overlay/o/store/*", &port).unwrap();
+    net.replay.run();
+    let done = Log::new();
+    let told = done.clone();
+    motet_dispatch::spawn(&net.queue("puts"), async move {
+        for n in 0..10_u32 {
+            let copies = a.put("best", &n).await.map(|outcome| outcome.copies);
+            told.push((copies.ok(), a.get::<u32>("best").await.ok().flatten()));
+        }
+    })
+    .unwrap();
+    net.replay.run_for(std::time::Duration::from_secs(10));
+    let right: Vec<_> = (0..10).map(|n| (Some(2), Some(n))).collect();
+    assert_eq!(done.take(), right);
+    assert_eq!(b.kept(), 1);
+}

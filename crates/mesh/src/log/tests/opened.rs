@@ -1,7 +1,7 @@
 //! A log of several files is opened: of those that are followed by others little is read.
 
 use super::kept::{HEAD, SECOND, numbers, put};
-use super::{Folder, read};
+use super::{Folder, heads, read};
 use crate::log::directory::file_of;
 use crate::log::{LogConfig, LogError, SampleLog};
 use std::fs;
@@ -149,4 +149,49 @@ fn sem_g554_an_older_file_that_ends_early_while_the_log_is_open_is_told_to_who_r
         "{error}"
     );
     assert_eq!(read(&log, 4, 9).len(), 7);
+}
+
+#[test]
+fn sem_g554_a_last_record_that_looks_like_many_is_found_in_an_older_file() {
+    let folder = Folder::new();
+    let config = folder.config().in_files_of(100_000);
+    {
+        let log = folder.open_as(&config).unwrap();
+        // The second has 37,447 that end with the file, and with its last number.
+        let samples = [sample(1, 1000), heads(2, 1 << 20), sample(3, 1000)];
+        for (number, bytes) in (1..).zip(samples) {
+            log.keep(number * SECOND).unwrap();
+            assert_eq!(log.append(&[bytes], number * SECOND), Ok(number));
+        }
+    }
+    assert!(file_of(&folder.0, 3).exists());
+    let log = folder.open_as(&config).unwrap();
+    for number in 1..=3 {
+        assert_eq!(log.first_since(number * SECOND), number);
+        assert_eq!(read(&log, number, 1).len(), 1);
+    }
+}
+
+#[test]
+fn sem_g552_numbers_and_times_are_found_beside_a_sample_that_looks_like_many_records() {
+    let folder = Folder::new();
+    let config = folder.config().in_files_of(400 << 10);
+    {
+        let log = folder.open_as(&config).unwrap();
+        for number in 1..=150 {
+            let bytes = match number {
+                50 => heads(60, 256 << 10),
+                _ => sample(number, 2000),
+            };
+            log.keep(number * SECOND).unwrap();
+            let written = log.append(&[bytes], number * SECOND);
+            assert_eq!(written, Ok(number));
+        }
+    }
+    let log = folder.open_as(&config).unwrap();
+    for number in [90, 60, 51, 50, 49, 2, 1] {
+        let since = [number * SECOND, (number - 1) * SECOND + 1];
+        assert_eq!(since.map(|time| log.first_since(time)), [number; 2]);
+        assert_eq!(read(&log, number, 1).len(), 1);
+    }
 }
