@@ -95,7 +95,8 @@ impl Zenoh {
         }
         let name = PeerName::new(&config.name);
         let identity = membership.identity;
-        let links = Links::start(name, incarnation, session, identity, config.silence)
+        let kept = (config.silence, config.routes);
+        let links = Links::start(name, incarnation, session, identity, kept)
             .map_err(|error| MeshJoinError::Engine(error.to_string()))?;
         let leave = Arc::new(Leave {
             links: Arc::clone(&links),

@@ -37,6 +37,8 @@ pub(crate) struct Links {
     session: zenoh::Session,
     identity: Arc<MemberIdentity>,
     silence: Duration,
+    /// What is done with a message for which a connection has no room.
+    congestion: CongestionControl,
     events: Port<CarrierEvent>,
     peers: Mutex<BTreeMap<PeerName, Arc<Peer>>>,
     /// Tokens that came and went, for the carrier's thread.
@@ -110,7 +112,7 @@ impl Links {
         incarnation: u64,
         session: zenoh::Session,
         identity: MemberIdentity,
-        silence: Duration,
+        (silence, routes): (Duration, bool),
     ) -> zenoh::Result<Arc<Self>> {
         let links = Arc::new(Links {
             name,
@@ -118,6 +120,7 @@ impl Links {
             session,
             identity: Arc::new(identity),
             silence,
+            congestion: congestion(routes),
             events: Port::new(),
             peers: Mutex::default(),
             tokens: Mutex::default(),
@@ -316,14 +319,14 @@ impl Links {
             let key = self.session.declare_keyexpr(key).wait()?;
             self.session
                 .declare_publisher(key)
-                .congestion_control(CongestionControl::Block)
+                .congestion_control(self.congestion)
                 .priority(priority)
                 .allowed_destination(Locality::Remote)
                 .wait()
         };
         Ok([
             publisher("urgent", Priority::RealTime)?,
-            publisher("ordered", Priority::Data)?,
+            publisher("ordered", Priority::DataHigh)?,
         ])
     }
 
@@ -370,8 +373,18 @@ impl Links {
     }
 }
 
+/// Messages go to all who subscribe to their keys, also to one that should not and that reads none.
+/// Where nodes do not route, each has a connection of its own, whose queue holds what may be under
+/// way to it: only that one lacks something. Where they do, links share connections.
+fn congestion(routes: bool) -> CongestionControl {
+    match routes {
+        true => CongestionControl::Block,
+        false => CongestionControl::Drop,
+    }
+}
+
 /// The node at the end of a key: its name and incarnation.
-fn sender(key: &str) -> Option<(PeerName, u64)> {
+pub(crate) fn sender(key: &str) -> Option<(PeerName, u64)> {
     let (rest, incarnation) = key.rsplit_once('/')?;
     let (_, name) = rest.rsplit_once('/')?;
     let incarnation = u64::from_str_radix(incarnation, 16).ok()?;
