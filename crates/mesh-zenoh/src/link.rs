@@ -202,7 +202,7 @@ impl Link {
         if usize::from(priority) >= self.incoming.len() {
             return;
         }
-        let Some(mut opened) = self.open((priority, number), &message[HEAD..], now, out) else {
+        let Some(mut opened) = self.open((priority, number), &message[HEAD..]) else {
             return;
         };
         let expected = self.incoming[usize::from(priority)];

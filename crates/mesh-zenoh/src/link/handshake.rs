@@ -14,7 +14,7 @@
 //! Nothing is done with a handshake that answers a session which its receiver does not have now.
 //! Any other one may still be old: somebody repeats it, or the engine was slow. So an end that is
 //! up answers with a session that it draws for the next link, and goes on. Only a peer that has
-//! really begun another link takes that answer, and what it sends then shows that it knows the new
+//! really begun another link takes that answer, and its next handshake shows that it knows the new
 //! session. A peer that is up does not take it: it answers a session that the peer does not have.
 
 use super::{Effect, Ends, HANDSHAKE, Link, Out};
@@ -144,31 +144,11 @@ impl Link {
         theirs.is_some_and(|theirs| theirs.seals(mine).is_some())
     }
 
-    /// Opens what the peer has sealed for this link, or for the next one: only who knows the
-    /// session of this end can do so. Then that link is up.
-    pub(super) fn open(
-        &mut self,
-        (priority, number): (u8, u64),
-        sealed: &[u8],
-        now: Instant,
-        out: Out<'_>,
-    ) -> Option<Vec<u8>> {
-        let by = |theirs: &mut PeerSession, mine: &mut OwnSession| {
-            let seals = theirs.seals(mine)?;
-            seals.open(priority, number, sealed.to_vec())
-        };
-        let (mine, theirs) = (&mut self.mine, self.theirs.as_mut());
-        let opened = theirs.and_then(|theirs| by(theirs, mine));
-        if opened.is_some() {
-            if !self.up {
-                self.come_up(now, out);
-            }
-            return opened;
-        }
-        let next = self.next.as_mut()?;
-        let opened = by(&mut next.theirs, &mut next.mine)?;
-        self.go_over(now, out);
-        Some(opened)
+    /// Opens what the peer has sealed for this link. There are keys once a handshake has answered
+    /// the session of this end: bytes of anybody use up no session.
+    pub(super) fn open(&self, (priority, number): (u8, u64), sealed: &[u8]) -> Option<Vec<u8>> {
+        let seals = self.theirs.as_ref()?.seals.as_ref()?;
+        seals.open(priority, number, sealed.to_vec())
     }
 
     /// The peer has begun the next link: the present one is broken, and that one is up.

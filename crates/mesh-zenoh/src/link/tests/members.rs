@@ -197,3 +197,35 @@ fn sem_g561_a_session_that_is_no_key_agrees_with_none() {
     bring(&mut a, &mut b, now);
     assert!(a.link.is_up() && b.link.is_up());
 }
+
+#[test]
+fn sem_g239_what_anybody_repeats_and_seals_before_each_answer_keeps_no_link_from_beginning() {
+    let now = Instant::now();
+    let old = End::new("b", "a", now);
+    let of_pass = member(7, "b", None, rights());
+    let stale = End::of("b", "a", Arc::clone(&of_pass), now).handshakes[0].clone();
+    let mut forged = vec![0; HEAD + 40];
+    forged[0] = SEALED;
+    let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", of_pass, now));
+    for _ in 0..100 {
+        for end in [&mut a, &mut b] {
+            end.act(|link, out| link.tick(now, out));
+        }
+        while let Some(message) = a.wire[0].pop_front() {
+            b.act(|link, out| link.comes(&message, now, out));
+        }
+        while let Some(answer) = b.wire[0].pop_front() {
+            for repeated in [&stale, &old.handshakes[0], &forged] {
+                a.act(|link, out| link.comes(repeated, now, out));
+            }
+            a.act(|link, out| link.comes(&answer, now, out));
+        }
+        if a.link.is_up() && b.link.is_up() {
+            break;
+        }
+    }
+    assert!(a.link.is_up() && b.link.is_up());
+    b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
+    bring(&mut a, &mut b, now);
+    assert_eq!(a.frames(), [[2]]);
+}
