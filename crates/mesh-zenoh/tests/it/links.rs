@@ -163,6 +163,17 @@ fn sem_g243_a_name_that_a_node_has_is_refused() {
     drop(b);
 }
 
+#[test]
+fn sem_g243_a_token_with_a_pattern_in_place_of_a_name_keeps_nobody_out() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let liveliness = a.carrier.session().liveliness();
+    let shown = liveliness.declare_token("motet/3/node/*/0").wait().unwrap();
+    let b = member(&config("b", &key, &a));
+    until("they meet", || reaches(&a, "b") && reaches(&b, "a"));
+    drop(shown);
+}
+
 /// Tells the name of the thread that drops it.
 struct DroppedBy(Log<String>);
 

@@ -45,7 +45,9 @@ fn sem_g217_a_member_that_reads_none_of_what_it_subscribes_to_delays_no_others()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(
-        lines.map_while(Result::ok).any(|line| line.contains("stalls")),
+        lines
+            .map_while(Result::ok)
+            .any(|line| line.contains("stalls")),
         "it comes, and reads no more"
     );
     for n in 0..512_usize {
