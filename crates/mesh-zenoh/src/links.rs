@@ -286,6 +286,7 @@ impl Links {
         let ends = Ends {
             me: self.name.clone(),
             peer: name.clone(),
+            starts: (self.incarnation, incarnation),
             identity: Arc::clone(&self.identity),
             silence: self.silence,
             wall,

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the session of its sender | 32 |
 //! | the session that it answers, or [`NOBODY`] | 32 |
-//! | a signature of the sender over all else here, and both names | 64 |
+//! | a signature of the sender over all else here, and the names and starts of both | 64 |
 //! | its credential: the grant that the authority has signed | 8,256 at most |
 //!
 //! A session is a public key, by which both ends agree on the keys of the link. The secret of it is
@@ -28,7 +28,11 @@ use std::time::Instant;
 pub(super) const NOBODY: Session = [0; 32];
 
 /// What a signature of a handshake begins with: no grant and nothing that TLS signs does.
-const SIGNED: &[u8] = b"motet mesh handshake 3";
+const SIGNED: &[u8] = b"motet mesh handshake 4";
+
+/// How many handshakes are checked between two heartbeats while a link is up: each costs two
+/// signatures. A peer that has begun another link sends two in that time.
+pub(super) const CHECKS: u8 = 64;
 
 /// The link that follows the present one if the peer has begun another.
 pub(super) struct NextLink {
@@ -80,6 +84,9 @@ impl Link {
         if to != *self.mine.session() && to != NOBODY && !answers_next(self) {
             return;
         }
+        if self.up && !self.is_worth_a_check(&handshake) {
+            return;
+        }
         let Some(theirs) = handshake.sender(&self.ends) else {
             return;
         };
@@ -111,6 +118,18 @@ impl Link {
         if comes_up || !knows_me {
             self.shake_hands(self.mine.session(), &handshake.from, out);
         }
+    }
+
+    /// While it is up: nothing follows from what the peer has answered before, and handshakes that
+    /// somebody repeats have a limit.
+    fn is_worth_a_check(&mut self, handshake: &Handshake<'_>) -> bool {
+        let theirs = self.theirs.as_ref();
+        let is_of_this = theirs.is_some_and(|theirs| theirs.session == handshake.from);
+        if is_of_this && handshake.to == *self.mine.session() {
+            return false;
+        }
+        self.checked = self.checked.saturating_add(1);
+        self.checked <= CHECKS
     }
 
     /// Says that this end is there, to a peer that it knows nothing of.
@@ -169,9 +188,10 @@ impl Link {
 
     fn shake_hands(&self, mine: &Session, to: &Session, out: Out<'_>) {
         let Ends {
-            me, peer, identity, ..
+            me, peer, starts, ..
         } = &self.ends;
-        let message = handshake(identity, (me, peer), mine, to);
+        let (from, to) = ((me, starts.0, mine), (peer, starts.1, to));
+        let message = handshake(&self.ends.identity, from, to);
         out(Effect::Send(FramePriority::Urgent, message));
     }
 }
@@ -192,8 +212,9 @@ impl<'a> Handshake<'a> {
 
     /// The session of the peer, if it is the peer's, and the peer may be there.
     fn sender(&self, ends: &Ends) -> Option<PeerSession> {
-        let names = (&ends.peer, &ends.me);
-        let signed = signed(names, &self.from, &self.to, self.credential);
+        let from = (&ends.peer, ends.starts.1, &self.from);
+        let to = (&ends.me, ends.starts.0, &self.to);
+        let signed = signed(from, to, self.credential);
         let by = (&signed[..], &self.signature);
         let now = (ends.wall)();
         let grant = ends.identity.check(&ends.peer, self.credential, by, now)?;
@@ -205,30 +226,32 @@ impl<'a> Handshake<'a> {
     }
 }
 
+/// One end of a handshake: its name, its start and its session.
+pub(super) type HandshakeEnd<'a> = (&'a PeerName, u64, &'a Session);
+
 /// The message by which a node shows a peer who it is.
 pub(super) fn handshake(
     identity: &MemberIdentity,
-    (me, peer): (&PeerName, &PeerName),
-    mine: &Session,
-    to: &Session,
+    from: HandshakeEnd<'_>,
+    to: HandshakeEnd<'_>,
 ) -> Vec<u8> {
     let credential = identity.credential();
-    let signature = identity.sign(&signed((me, peer), mine, to, credential));
-    [&[HANDSHAKE][..], mine, to, &signature, credential].concat()
+    let signature = identity.sign(&signed(from, to, credential));
+    [&[HANDSHAKE][..], from.2, to.2, &signature, credential].concat()
 }
 
 /// What is signed: each part with its length, so that no two handshakes give the same bytes.
-fn signed(
-    (from, to): (&PeerName, &PeerName),
-    sender: &Session,
-    receiver: &Session,
-    credential: &[u8],
-) -> Vec<u8> {
-    let (from, to) = (from.as_str().as_bytes(), to.as_str().as_bytes());
+fn signed(from: HandshakeEnd<'_>, to: HandshakeEnd<'_>, credential: &[u8]) -> Vec<u8> {
     let mut bytes = SIGNED.to_vec();
-    for part in [from, to, sender, receiver, credential] {
+    let mut put = |part: &[u8]| {
         bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
         bytes.extend_from_slice(part);
+    };
+    for (name, start, session) in [from, to] {
+        put(name.as_str().as_bytes());
+        put(&start.to_le_bytes());
+        put(session);
     }
+    put(credential);
     bytes
 }
