@@ -11,6 +11,8 @@
 mod acting;
 mod shown;
 
+use self::shown::Turns;
+use crate::grant::is_name;
 use crate::identity::MemberIdentity;
 use crate::key::wall;
 use crate::link::{Effect, Ends, Link};
@@ -64,6 +66,10 @@ struct State {
     effects: VecDeque<Effect>,
     /// Some thread does it.
     acting: bool,
+    /// It has shaken hands: it is no name that somebody makes up.
+    is_met: bool,
+    /// Heartbeats since it is tried.
+    tried: u32,
 }
 
 /// A peer in its present incarnation.
@@ -82,6 +88,7 @@ motet_sync::thread_local! {
 fn keep_up(carrier: &Weak<Links>, beat: Duration) {
     let mut next = Instant::now() + beat;
     let mut flush = None::<Instant>;
+    let mut turns = Turns::default();
     loop {
         let due = flush.map_or(next, |flush| flush.min(next));
         thread::park_timeout(due.saturating_duration_since(Instant::now()));
@@ -91,7 +98,7 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
         if shared.session.is_closed() {
             return;
         }
-        shared.take_tokens();
+        shared.take_tokens(&mut turns);
         flush = shared.flush();
         let now = Instant::now();
         if now >= next {
@@ -101,6 +108,7 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
                 shared.act(&peer, |_, link, out| link.tick(now, out));
                 shared.tries_another(&peer, &name);
             }
+            shared.give_turns(&mut turns);
         }
     }
 }
@@ -233,6 +241,7 @@ impl Links {
                 if let (Some(this), Some((peer, incarnation))) =
                     (this.upgrade(), sender(sample.key_expr().as_str()))
                     && peer != this.name
+                    && is_name(peer.as_str())
                 {
                     let token = (sample.kind(), peer, incarnation);
                     this.tokens.lock().push_back(token);
@@ -245,30 +254,6 @@ impl Links {
         let token = self.session.liveliness().declare_token(token).wait()?;
         let _ = self.token.set(token);
         Ok(())
-    }
-
-    fn take_tokens(self: &Arc<Self>) {
-        loop {
-            let Some((kind, name, incarnation)) = self.tokens.lock().pop_front() else {
-                return;
-            };
-            let peer = Arc::clone(self.peers.lock().entry(name.clone()).or_default());
-            match kind {
-                SampleKind::Put => {
-                    peer.shows(incarnation);
-                    self.comes(&peer, &name, incarnation);
-                }
-                SampleKind::Delete => {
-                    let left = peer.hides(incarnation);
-                    self.goes(&peer, incarnation, "it has left, or its process has ended");
-                    match left {
-                        // The token of an earlier start may come after that of this one.
-                        Some(left) => self.comes(&peer, &name, left),
-                        None => self.forget(&name, &peer),
-                    }
-                }
-            }
-        }
     }
 
     /// A node shows itself, or somebody who says so. An earlier one of the same name is gone,
@@ -344,15 +329,6 @@ impl Links {
         self.carry_out_all(peer, state);
         // Outside of the lock: it undeclares publishers.
         drop(gone);
-    }
-
-    /// A peer that is gone is known no longer, once the node has been told.
-    fn forget(&self, name: &PeerName, peer: &Peer) {
-        let mut peers = self.peers.lock();
-        let state = peer.state.lock();
-        if state.current.is_none() && state.effects.is_empty() && !state.acting {
-            peers.remove(name);
-        }
     }
 
     fn on_message(&self, sample: &Sample) {
