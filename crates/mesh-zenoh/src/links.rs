@@ -11,7 +11,7 @@
 mod acting;
 mod shown;
 
-use self::shown::Turns;
+use self::shown::ShownTurns;
 use crate::grant::is_name;
 use crate::identity::MemberIdentity;
 use crate::key::wall;
@@ -88,7 +88,7 @@ motet_sync::thread_local! {
 fn keep_up(carrier: &Weak<Links>, beat: Duration) {
     let mut next = Instant::now() + beat;
     let mut flush = None::<Instant>;
-    let mut turns = Turns::default();
+    let mut turns = ShownTurns::default();
     loop {
         let due = flush.map_or(next, |flush| flush.min(next));
         thread::park_timeout(due.saturating_duration_since(Instant::now()));

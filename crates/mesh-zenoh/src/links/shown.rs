@@ -24,7 +24,7 @@ const TOKENS: usize = 64;
 
 /// What is shown and not tried yet. Each has its turn, the first to come first.
 #[derive(Default)]
-pub(super) struct Turns {
+pub(super) struct ShownTurns {
     numbers: BTreeMap<(PeerName, u64), u64>,
     /// By their numbers.
     waits: BTreeMap<u64, (PeerName, u64)>,
@@ -32,7 +32,7 @@ pub(super) struct Turns {
     number: u64,
 }
 
-impl Turns {
+impl ShownTurns {
     fn enter(&mut self, name: &PeerName, incarnation: u64) {
         let shown = (name.clone(), incarnation);
         if self.waits.len() < WAIT && !self.numbers.contains_key(&shown) {
@@ -58,7 +58,7 @@ impl Turns {
 
 impl Links {
     /// Takes some of the tokens that have come or gone.
-    pub(super) fn take_tokens(self: &Arc<Self>, turns: &mut Turns) {
+    pub(super) fn take_tokens(self: &Arc<Self>, turns: &mut ShownTurns) {
         for _ in 0..TOKENS {
             let Some((kind, name, incarnation)) = self.tokens.lock().pop_front() else {
                 return;
@@ -74,7 +74,7 @@ impl Links {
         self.wake();
     }
 
-    fn shows(self: &Arc<Self>, name: &PeerName, incarnation: u64, turns: &mut Turns) {
+    fn shows(self: &Arc<Self>, name: &PeerName, incarnation: u64, turns: &mut ShownTurns) {
         let known = self.peers.lock().get(name).cloned();
         let peer = match known {
             Some(peer) => peer,
@@ -108,7 +108,7 @@ impl Links {
     }
 
     /// While others wait: who has had its turn waits again, and the next ones are tried.
-    pub(super) fn give_turns(self: &Arc<Self>, turns: &mut Turns) {
+    pub(super) fn give_turns(self: &Arc<Self>, turns: &mut ShownTurns) {
         if turns.waits.is_empty() {
             return;
         }
@@ -209,10 +209,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sem_g217_names_that_wait_have_their_turns_whatever_others_show() {
-        let mut turns = Turns::default();
+    fn sem_g569_names_that_wait_have_their_turns_whatever_others_show() {
+        let mut turns = ShownTurns::default();
         let made_up = |n: usize| PeerName::new(format!("x{n}"));
-        let tried = |turns: &mut Turns| -> Vec<_> {
+        let tried = |turns: &mut ShownTurns| -> Vec<_> {
             let next = std::iter::from_fn(|| turns.next());
             next.take(TRIED).collect()
         };
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g217_of_a_name_the_last_starts_are_kept() {
+    fn sem_g569_of_a_name_the_last_starts_are_kept() {
         let peer = Peer::default();
         for start in 0..10_000 {
             peer.shows(start);

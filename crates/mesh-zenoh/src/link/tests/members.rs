@@ -254,7 +254,7 @@ fn sem_g561_a_handshake_between_other_starts_of_both_is_none() {
 }
 
 #[test]
-fn sem_g217_handshakes_that_somebody_repeats_are_answered_a_few_times_between_heartbeats() {
+fn sem_g569_handshakes_that_somebody_repeats_are_answered_a_few_times_between_heartbeats() {
     let mut now = Instant::now();
     let of_pass = member(7, "b", None, rights());
     let mut old = Vec::new();
