@@ -103,7 +103,9 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
         let now = Instant::now();
         if now >= next {
             next = now + beat;
-            let peers: Vec<_> = shared.peers.lock().clone().into_iter().collect();
+            let mut peers: Vec<_> = shared.peers.lock().clone().into_iter().collect();
+            // What somebody makes up waits for heartbeats.
+            peers.sort_by_cached_key(|(_, peer)| !peer.state.lock().is_met);
             for (name, peer) in peers {
                 shared.act(&peer, |_, link, out| link.tick(now, out));
                 shared.tries_another(&peer, &name);
