@@ -4,7 +4,7 @@ use crate::certificates::Certificates;
 use crate::config::ZenohConfig;
 use crate::error::MeshJoinError;
 use crate::key::{KeyFileError, RunKey, random};
-use crate::links::{Links, ROOT};
+use crate::links::{Links, ROOT, sender};
 use crate::membership::Membership;
 use crate::rendezvous::Rendezvous;
 use motet_dispatch::Enqueue;
@@ -95,7 +95,8 @@ impl Zenoh {
         }
         let name = PeerName::new(&config.name);
         let identity = membership.identity;
-        let links = Links::start(name, incarnation, session, identity, config.silence)
+        let kept = (config.silence, config.routes);
+        let links = Links::start(name, incarnation, session, identity, kept)
             .map_err(|error| MeshJoinError::Engine(error.to_string()))?;
         let leave = Arc::new(Leave {
             links: Arc::clone(&links),
@@ -195,7 +196,13 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
             .timeout(Duration::from_secs(1))
             .wait()
             .map_err(engine)?;
-        let is_there = tokens.iter().any(|reply| reply.result().is_ok());
+        // A token with a pattern in place of a name is nobody's.
+        let is_there = tokens.iter().any(|reply| {
+            let token = reply.result().ok().map(|sample| sample.key_expr().as_str());
+            token
+                .and_then(sender)
+                .is_some_and(|(other, _)| other.as_str() == name)
+        });
         if !is_there && Instant::now() >= met {
             return Ok(());
         }

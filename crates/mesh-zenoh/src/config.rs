@@ -33,7 +33,7 @@ pub struct ZenohConfig {
     pub multicast: bool,
     /// Passes on what others send to each other. Nodes that all do so reach each other by way of
     /// others, where they have no way of their own. Those that have one [know](Self::known) each
-    /// other.
+    /// other. Either all nodes of a mesh do so, or none.
     pub routes: bool,
     /// So long without a message, and a link is broken. From 10 ms to a day.
     pub silence: Duration,
@@ -185,7 +185,14 @@ impl ZenohConfig {
             ("transport/unicast/accept_pending", "64".to_owned()),
             ("transport/link/protocols", "[\"tls\"]".to_owned()),
             ("transport/link/tx/lease", lease.to_string()),
+            // What may be under way of a link, and of its confirmations.
+            ("transport/link/tx/queue/size/data_high", "16".to_owned()),
+            ("transport/link/tx/queue/size/real_time", "16".to_owned()),
             ("transport/link/tx/queue/size/data", "16".to_owned()),
+            (
+                "transport/link/tx/queue/congestion_control/block/wait_before_close",
+                longest_wait(self.silence).as_micros().to_string(),
+            ),
             ("transport/link/rx/max_message_size", "65536".to_owned()),
             (
                 "transport/link/tls/root_ca_certificate_base64",
@@ -226,6 +233,12 @@ impl ZenohConfig {
         }
         Ok(config)
     }
+}
+
+/// So long a message waits for a connection that takes none, at most: then that is closed. Links to
+/// others are silent meanwhile.
+fn longest_wait(silence: Duration) -> Duration {
+    (silence / 3).clamp(Duration::from_millis(100), Duration::from_secs(5))
 }
 
 /// How soon an address is tried again.

@@ -6,7 +6,8 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The largest file that is read as a key: digits, and a few blanks round them.
 const MAX_FILE: u64 = 256;
@@ -118,8 +119,21 @@ pub(crate) fn bytes_of<const N: usize>(digits: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// Seconds since 1970, by the clock of the wall.
+/// Seconds since 1970, by the clock of the wall. When that is set back it goes on from where the
+/// process first asked: what has ended does not begin again.
 pub(crate) fn wall() -> u64 {
+    static FIRST: OnceLock<(u64, Instant)> = OnceLock::new();
+    let now = by_the_clock();
+    let (first, at) = FIRST.get_or_init(|| (now, Instant::now()));
+    not_before(now, *first, at.elapsed())
+}
+
+/// The time now, or `first` and what has passed since then if that is later.
+fn not_before(now: u64, first: u64, passed: Duration) -> u64 {
+    now.max(first.saturating_add(passed.as_secs()))
+}
+
+fn by_the_clock() -> u64 {
     #[expect(
         clippy::disallowed_methods,
         reason = "certificates and passes end by the clock of the wall"
@@ -236,6 +250,15 @@ impl std::error::Error for KeyFileError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sem_g564_a_clock_that_is_set_back_begins_nothing_again() {
+        let passed = Duration::from_secs(60);
+        assert_eq!(not_before(1_060, 1_000, passed), 1_060);
+        assert_eq!(not_before(500, 1_000, passed), 1_060);
+        assert_eq!(not_before(2_000, 1_000, passed), 2_000);
+        assert_eq!(not_before(0, u64::MAX, passed), u64::MAX);
+    }
 
     #[test]
     fn sem_g250_a_key_that_cannot_be_written_leaves_no_file() {

@@ -65,6 +65,8 @@ pub(crate) enum Effect {
 pub(crate) struct Ends {
     pub(crate) me: PeerName,
     pub(crate) peer: PeerName,
+    /// The starts of this end and of the peer: messages between others are of other links.
+    pub(crate) starts: (u64, u64),
     /// Who this end is, and how the peer shows who it is.
     pub(crate) identity: Arc<MemberIdentity>,
     /// So long without a message, and the link is broken.
@@ -86,6 +88,8 @@ pub(crate) struct Link {
     waiting: Waiting,
     received: u64,
     told: u64,
+    /// While it is up: how many handshakes have been checked since the last heartbeat.
+    checked: u8,
     /// Parts of a frame that have come.
     parts: Vec<u8>,
 }
@@ -107,6 +111,7 @@ impl Link {
             waiting: Waiting::default(),
             received: 0,
             told: 0,
+            checked: 0,
             parts: Vec::new(),
         };
         link.greet(out);
@@ -202,7 +207,7 @@ impl Link {
         if usize::from(priority) >= self.incoming.len() {
             return;
         }
-        let Some(mut opened) = self.open((priority, number), &message[HEAD..], now, out) else {
+        let Some(mut opened) = self.open((priority, number), &message[HEAD..]) else {
             return;
         };
         let expected = self.incoming[usize::from(priority)];
@@ -285,6 +290,7 @@ impl Link {
     /// Time passes: a link that is up says so, one that is not shakes hands, one that is silent
     /// breaks.
     pub(crate) fn tick(&mut self, now: Instant, out: Out<'_>) {
+        self.checked = 0;
         if let Some(why) = self.ended() {
             self.reset(why, out);
         } else if !self.up {

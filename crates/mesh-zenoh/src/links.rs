@@ -11,6 +11,8 @@
 mod acting;
 mod shown;
 
+use self::shown::ShownTurns;
+use crate::grant::is_name;
 use crate::identity::MemberIdentity;
 use crate::key::wall;
 use crate::link::{Effect, Ends, Link};
@@ -37,6 +39,8 @@ pub(crate) struct Links {
     session: zenoh::Session,
     identity: Arc<MemberIdentity>,
     silence: Duration,
+    /// What is done with a message for which a connection has no room.
+    congestion: CongestionControl,
     events: Port<CarrierEvent>,
     peers: Mutex<BTreeMap<PeerName, Arc<Peer>>>,
     /// Tokens that came and went, for the carrier's thread.
@@ -62,6 +66,10 @@ struct State {
     effects: VecDeque<Effect>,
     /// Some thread does it.
     acting: bool,
+    /// It has shaken hands: it is no name that somebody makes up.
+    is_met: bool,
+    /// Heartbeats since it is tried.
+    tried: u32,
 }
 
 /// A peer in its present incarnation.
@@ -80,6 +88,7 @@ motet_sync::thread_local! {
 fn keep_up(carrier: &Weak<Links>, beat: Duration) {
     let mut next = Instant::now() + beat;
     let mut flush = None::<Instant>;
+    let mut turns = ShownTurns::default();
     loop {
         let due = flush.map_or(next, |flush| flush.min(next));
         thread::park_timeout(due.saturating_duration_since(Instant::now()));
@@ -89,16 +98,19 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
         if shared.session.is_closed() {
             return;
         }
-        shared.take_tokens();
+        shared.take_tokens(&mut turns);
         flush = shared.flush();
         let now = Instant::now();
         if now >= next {
             next = now + beat;
-            let peers: Vec<_> = shared.peers.lock().clone().into_iter().collect();
+            let mut peers: Vec<_> = shared.peers.lock().clone().into_iter().collect();
+            // What somebody makes up waits for heartbeats.
+            peers.sort_by_cached_key(|(_, peer)| !peer.state.lock().is_met);
             for (name, peer) in peers {
                 shared.act(&peer, |_, link, out| link.tick(now, out));
                 shared.tries_another(&peer, &name);
             }
+            shared.give_turns(&mut turns);
         }
     }
 }
@@ -110,7 +122,7 @@ impl Links {
         incarnation: u64,
         session: zenoh::Session,
         identity: MemberIdentity,
-        silence: Duration,
+        (silence, routes): (Duration, bool),
     ) -> zenoh::Result<Arc<Self>> {
         let links = Arc::new(Links {
             name,
@@ -118,6 +130,7 @@ impl Links {
             session,
             identity: Arc::new(identity),
             silence,
+            congestion: congestion(routes),
             events: Port::new(),
             peers: Mutex::default(),
             tokens: Mutex::default(),
@@ -230,6 +243,7 @@ impl Links {
                 if let (Some(this), Some((peer, incarnation))) =
                     (this.upgrade(), sender(sample.key_expr().as_str()))
                     && peer != this.name
+                    && is_name(peer.as_str())
                 {
                     let token = (sample.kind(), peer, incarnation);
                     this.tokens.lock().push_back(token);
@@ -242,30 +256,6 @@ impl Links {
         let token = self.session.liveliness().declare_token(token).wait()?;
         let _ = self.token.set(token);
         Ok(())
-    }
-
-    fn take_tokens(self: &Arc<Self>) {
-        loop {
-            let Some((kind, name, incarnation)) = self.tokens.lock().pop_front() else {
-                return;
-            };
-            let peer = Arc::clone(self.peers.lock().entry(name.clone()).or_default());
-            match kind {
-                SampleKind::Put => {
-                    peer.shows(incarnation);
-                    self.comes(&peer, &name, incarnation);
-                }
-                SampleKind::Delete => {
-                    let left = peer.hides(incarnation);
-                    self.goes(&peer, incarnation, "it has left, or its process has ended");
-                    match left {
-                        // The token of an earlier start may come after that of this one.
-                        Some(left) => self.comes(&peer, &name, left),
-                        None => self.forget(&name, &peer),
-                    }
-                }
-            }
-        }
     }
 
     /// A node shows itself, or somebody who says so. An earlier one of the same name is gone,
@@ -283,6 +273,7 @@ impl Links {
         let ends = Ends {
             me: self.name.clone(),
             peer: name.clone(),
+            starts: (self.incarnation, incarnation),
             identity: Arc::clone(&self.identity),
             silence: self.silence,
             wall,
@@ -316,14 +307,14 @@ impl Links {
             let key = self.session.declare_keyexpr(key).wait()?;
             self.session
                 .declare_publisher(key)
-                .congestion_control(CongestionControl::Block)
+                .congestion_control(self.congestion)
                 .priority(priority)
                 .allowed_destination(Locality::Remote)
                 .wait()
         };
         Ok([
             publisher("urgent", Priority::RealTime)?,
-            publisher("ordered", Priority::Data)?,
+            publisher("ordered", Priority::DataHigh)?,
         ])
     }
 
@@ -340,15 +331,6 @@ impl Links {
         self.carry_out_all(peer, state);
         // Outside of the lock: it undeclares publishers.
         drop(gone);
-    }
-
-    /// A peer that is gone is known no longer, once the node has been told.
-    fn forget(&self, name: &PeerName, peer: &Peer) {
-        let mut peers = self.peers.lock();
-        let state = peer.state.lock();
-        if state.current.is_none() && state.effects.is_empty() && !state.acting {
-            peers.remove(name);
-        }
     }
 
     fn on_message(&self, sample: &Sample) {
@@ -370,8 +352,18 @@ impl Links {
     }
 }
 
+/// Messages go to all who subscribe to their keys, also to one that should not and that reads none.
+/// Where nodes do not route, each has a connection of its own, whose queue holds what may be under
+/// way to it: only that one lacks something. Where they do, links share connections.
+fn congestion(routes: bool) -> CongestionControl {
+    match routes {
+        true => CongestionControl::Block,
+        false => CongestionControl::Drop,
+    }
+}
+
 /// The node at the end of a key: its name and incarnation.
-fn sender(key: &str) -> Option<(PeerName, u64)> {
+pub(crate) fn sender(key: &str) -> Option<(PeerName, u64)> {
     let (rest, incarnation) = key.rsplit_once('/')?;
     let (_, name) = rest.rsplit_once('/')?;
     let incarnation = u64::from_str_radix(incarnation, 16).ok()?;

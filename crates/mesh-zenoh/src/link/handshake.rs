@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the session of its sender | 32 |
 //! | the session that it answers, or [`NOBODY`] | 32 |
-//! | a signature of the sender over all else here, and both names | 64 |
+//! | a signature of the sender over all else here, and the names and starts of both | 64 |
 //! | its credential: the grant that the authority has signed | 8,256 at most |
 //!
 //! A session is a public key, by which both ends agree on the keys of the link. The secret of it is
@@ -14,7 +14,7 @@
 //! Nothing is done with a handshake that answers a session which its receiver does not have now.
 //! Any other one may still be old: somebody repeats it, or the engine was slow. So an end that is
 //! up answers with a session that it draws for the next link, and goes on. Only a peer that has
-//! really begun another link takes that answer, and what it sends then shows that it knows the new
+//! really begun another link takes that answer, and its next handshake shows that it knows the new
 //! session. A peer that is up does not take it: it answers a session that the peer does not have.
 
 use super::{Effect, Ends, HANDSHAKE, Link, Out};
@@ -28,7 +28,11 @@ use std::time::Instant;
 pub(super) const NOBODY: Session = [0; 32];
 
 /// What a signature of a handshake begins with: no grant and nothing that TLS signs does.
-const SIGNED: &[u8] = b"motet mesh handshake 3";
+const SIGNED: &[u8] = b"motet mesh handshake 4";
+
+/// How many handshakes are checked between two heartbeats while a link is up: each costs two
+/// signatures. A peer that has begun another link sends two in that time.
+pub(super) const CHECKS: u8 = 64;
 
 /// The link that follows the present one if the peer has begun another.
 pub(super) struct NextLink {
@@ -80,6 +84,9 @@ impl Link {
         if to != *self.mine.session() && to != NOBODY && !answers_next(self) {
             return;
         }
+        if self.up && !self.is_worth_a_check(&handshake) {
+            return;
+        }
         let Some(theirs) = handshake.sender(&self.ends) else {
             return;
         };
@@ -113,6 +120,18 @@ impl Link {
         }
     }
 
+    /// While it is up: nothing follows from what the peer has answered before, and handshakes that
+    /// somebody repeats have a limit.
+    fn is_worth_a_check(&mut self, handshake: &Handshake<'_>) -> bool {
+        let theirs = self.theirs.as_ref();
+        let is_of_this = theirs.is_some_and(|theirs| theirs.session == handshake.from);
+        if is_of_this && handshake.to == *self.mine.session() {
+            return false;
+        }
+        self.checked = self.checked.saturating_add(1);
+        self.checked <= CHECKS
+    }
+
     /// Says that this end is there, to a peer that it knows nothing of.
     pub(super) fn greet(&self, out: Out<'_>) {
         self.shake_hands(self.mine.session(), &NOBODY, out);
@@ -144,31 +163,11 @@ impl Link {
         theirs.is_some_and(|theirs| theirs.seals(mine).is_some())
     }
 
-    /// Opens what the peer has sealed for this link, or for the next one: only who knows the
-    /// session of this end can do so. Then that link is up.
-    pub(super) fn open(
-        &mut self,
-        (priority, number): (u8, u64),
-        sealed: &[u8],
-        now: Instant,
-        out: Out<'_>,
-    ) -> Option<Vec<u8>> {
-        let by = |theirs: &mut PeerSession, mine: &mut OwnSession| {
-            let seals = theirs.seals(mine)?;
-            seals.open(priority, number, sealed.to_vec())
-        };
-        let (mine, theirs) = (&mut self.mine, self.theirs.as_mut());
-        let opened = theirs.and_then(|theirs| by(theirs, mine));
-        if opened.is_some() {
-            if !self.up {
-                self.come_up(now, out);
-            }
-            return opened;
-        }
-        let next = self.next.as_mut()?;
-        let opened = by(&mut next.theirs, &mut next.mine)?;
-        self.go_over(now, out);
-        Some(opened)
+    /// Opens what the peer has sealed for this link. There are keys once a handshake has answered
+    /// the session of this end: bytes of anybody use up no session.
+    pub(super) fn open(&self, (priority, number): (u8, u64), sealed: &[u8]) -> Option<Vec<u8>> {
+        let seals = self.theirs.as_ref()?.seals.as_ref()?;
+        seals.open(priority, number, sealed.to_vec())
     }
 
     /// The peer has begun the next link: the present one is broken, and that one is up.
@@ -189,9 +188,10 @@ impl Link {
 
     fn shake_hands(&self, mine: &Session, to: &Session, out: Out<'_>) {
         let Ends {
-            me, peer, identity, ..
+            me, peer, starts, ..
         } = &self.ends;
-        let message = handshake(identity, (me, peer), mine, to);
+        let (from, to) = ((me, starts.0, mine), (peer, starts.1, to));
+        let message = handshake(&self.ends.identity, from, to);
         out(Effect::Send(FramePriority::Urgent, message));
     }
 }
@@ -212,8 +212,9 @@ impl<'a> Handshake<'a> {
 
     /// The session of the peer, if it is the peer's, and the peer may be there.
     fn sender(&self, ends: &Ends) -> Option<PeerSession> {
-        let names = (&ends.peer, &ends.me);
-        let signed = signed(names, &self.from, &self.to, self.credential);
+        let from = (&ends.peer, ends.starts.1, &self.from);
+        let to = (&ends.me, ends.starts.0, &self.to);
+        let signed = signed(from, to, self.credential);
         let by = (&signed[..], &self.signature);
         let now = (ends.wall)();
         let grant = ends.identity.check(&ends.peer, self.credential, by, now)?;
@@ -225,30 +226,32 @@ impl<'a> Handshake<'a> {
     }
 }
 
+/// One end of a handshake: its name, its start and its session.
+pub(super) type HandshakeEnd<'a> = (&'a PeerName, u64, &'a Session);
+
 /// The message by which a node shows a peer who it is.
 pub(super) fn handshake(
     identity: &MemberIdentity,
-    (me, peer): (&PeerName, &PeerName),
-    mine: &Session,
-    to: &Session,
+    from: HandshakeEnd<'_>,
+    to: HandshakeEnd<'_>,
 ) -> Vec<u8> {
     let credential = identity.credential();
-    let signature = identity.sign(&signed((me, peer), mine, to, credential));
-    [&[HANDSHAKE][..], mine, to, &signature, credential].concat()
+    let signature = identity.sign(&signed(from, to, credential));
+    [&[HANDSHAKE][..], from.2, to.2, &signature, credential].concat()
 }
 
 /// What is signed: each part with its length, so that no two handshakes give the same bytes.
-fn signed(
-    (from, to): (&PeerName, &PeerName),
-    sender: &Session,
-    receiver: &Session,
-    credential: &[u8],
-) -> Vec<u8> {
-    let (from, to) = (from.as_str().as_bytes(), to.as_str().as_bytes());
+fn signed(from: HandshakeEnd<'_>, to: HandshakeEnd<'_>, credential: &[u8]) -> Vec<u8> {
     let mut bytes = SIGNED.to_vec();
-    for part in [from, to, sender, receiver, credential] {
+    let mut put = |part: &[u8]| {
         bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
         bytes.extend_from_slice(part);
+    };
+    for (name, start, session) in [from, to] {
+        put(name.as_str().as_bytes());
+        put(&start.to_le_bytes());
+        put(session);
     }
+    put(credential);
     bytes
 }

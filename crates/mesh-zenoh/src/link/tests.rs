@@ -47,9 +47,21 @@ impl End {
 
     /// An end that says that it is `me`, and shows who it is by this.
     fn of(me: &str, peer: &str, identity: Arc<MemberIdentity>, now: Instant) -> End {
+        End::between(me, peer, identity, (0, 0), now)
+    }
+
+    /// With the starts of both ends.
+    fn between(
+        me: &str,
+        peer: &str,
+        identity: Arc<MemberIdentity>,
+        starts: (u64, u64),
+        now: Instant,
+    ) -> End {
         let ends = Ends {
             me: PeerName::new(me),
             peer: PeerName::new(peer),
+            starts,
             identity,
             silence: Duration::from_secs(3),
             wall: || WALL.with(Cell::get),

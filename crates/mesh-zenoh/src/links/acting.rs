@@ -53,7 +53,10 @@ impl Links {
     ) {
         let mut state = peer.state.lock();
         let State {
-            current, effects, ..
+            current,
+            effects,
+            is_met,
+            ..
         } = &mut *state;
         let Some(Current {
             incarnation, link, ..
@@ -62,6 +65,7 @@ impl Links {
             return;
         };
         body(*incarnation, link, &mut |effect| effects.push_back(effect));
+        *is_met |= link.is_up();
         self.carry_out_all(peer, state);
     }
 

@@ -163,6 +163,41 @@ fn sem_g243_a_name_that_a_node_has_is_refused() {
     drop(b);
 }
 
+#[test]
+fn sem_g243_a_token_with_a_pattern_in_place_of_a_name_keeps_nobody_out() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let liveliness = a.carrier.session().liveliness();
+    let shown = liveliness.declare_token("motet/3/node/*/0").wait().unwrap();
+    let b = member(&config("b", &key, &a));
+    until("they meet", || reaches(&a, "b") && reaches(&b, "a"));
+    drop(shown);
+}
+
+#[test]
+fn sem_g569_a_node_that_comes_after_many_names_that_somebody_makes_up_meets_all() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let b = member(&config("b", &key, &a));
+    until("they meet", || reaches(&a, "b"));
+    let changes = a.node.peer_changes();
+    let liveliness = b.carrier.session().liveliness();
+    // More than are tried at once.
+    let shown = (0..700).map(|n| {
+        let token = format!("motet/3/node/x{n}/{n:016x}");
+        liveliness.declare_token(token).wait().unwrap()
+    });
+    let shown: Vec<_> = shown.collect();
+    let d = member(&config("d", &key, &a));
+    until("one that comes later meets all", || {
+        reaches(&d, "a") && reaches(&d, "b") && reaches(&a, "d") && reaches(&b, "d")
+    });
+    let told: Vec<_> = std::iter::from_fn(|| changes.test()).collect();
+    let broken = told.iter().find(|it| matches!(it, PeerChange::Down(..)));
+    assert_eq!(broken, None);
+    drop(shown);
+}
+
 /// Tells the name of the thread that drops it.
 struct DroppedBy(Log<String>);
 

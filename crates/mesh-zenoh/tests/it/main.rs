@@ -8,3 +8,4 @@ mod links;
 mod machines;
 mod nodes;
 mod passes;
+mod stalls;

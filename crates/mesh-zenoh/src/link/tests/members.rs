@@ -1,6 +1,6 @@
 //! Who is let in, as whom, and for how long.
 
-use super::super::handshake::{NOBODY, handshake};
+use super::super::handshake::{CHECKS, NOBODY, handshake};
 use super::*;
 use crate::seal::Session;
 use motet_mesh::Key;
@@ -149,7 +149,7 @@ fn sem_g561_nobody_takes_the_session_of_another_with_a_pass_of_the_same_name() {
     let session_of = |message: &[u8]| -> Session { message[1..33].try_into().unwrap() };
     let (mine, theirs) = (session_of(&a.handshakes[0]), session_of(&b.handshakes[0]));
     for to in [NOBODY, mine] {
-        let stolen = handshake(&earlier, names, &theirs, &to);
+        let stolen = handshake(&earlier, (names.0, 0, &theirs), (names.1, 0, &to));
         a.act(|link, out| link.comes(&stolen, now, out));
     }
     bring(&mut a, &mut b, now);
@@ -164,7 +164,7 @@ fn sem_g561_nobody_takes_the_session_of_another_with_a_pass_of_the_same_name() {
     assert_eq!(a.frames(), [[2]]);
     let downs = a.downs();
     for to in [NOBODY, mine] {
-        let stolen = handshake(&earlier, names, &theirs, &to);
+        let stolen = handshake(&earlier, (names.0, 0, &theirs), (names.1, 0, &to));
         a.act(|link, out| link.comes(&stolen, now, out));
     }
     bring(&mut a, &mut b, now);
@@ -184,7 +184,7 @@ fn sem_g561_a_session_that_is_no_key_agrees_with_none() {
     for _ in 0..3 {
         let mine: Session = a.handshakes.last().unwrap()[1..33].try_into().unwrap();
         for to in [NOBODY, mine] {
-            let message = handshake(&identity, names, &weak, &to);
+            let message = handshake(&identity, (names.0, 0, &weak), (names.1, 0, &to));
             a.act(|link, out| link.comes(&message, now, out));
         }
         a.act(|link, out| link.tick(now, out));
@@ -195,5 +195,98 @@ fn sem_g561_a_session_that_is_no_key_agrees_with_none() {
     bring(&mut a, &mut b, now);
     a.act(|link, out| link.tick(now, out));
     bring(&mut a, &mut b, now);
+    assert!(a.link.is_up() && b.link.is_up());
+}
+
+#[test]
+fn sem_g239_what_anybody_repeats_and_seals_before_each_answer_keeps_no_link_from_beginning() {
+    let now = Instant::now();
+    let old = End::new("b", "a", now);
+    let of_pass = member(7, "b", None, rights());
+    let stale = End::of("b", "a", Arc::clone(&of_pass), now).handshakes[0].clone();
+    let mut forged = vec![0; HEAD + 40];
+    forged[0] = SEALED;
+    let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", of_pass, now));
+    for _ in 0..100 {
+        for end in [&mut a, &mut b] {
+            end.act(|link, out| link.tick(now, out));
+        }
+        while let Some(message) = a.wire[0].pop_front() {
+            b.act(|link, out| link.comes(&message, now, out));
+        }
+        while let Some(answer) = b.wire[0].pop_front() {
+            for repeated in [&stale, &old.handshakes[0], &forged] {
+                a.act(|link, out| link.comes(repeated, now, out));
+            }
+            a.act(|link, out| link.comes(&answer, now, out));
+        }
+        if a.link.is_up() && b.link.is_up() {
+            break;
+        }
+    }
+    assert!(a.link.is_up() && b.link.is_up());
+    b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
+    bring(&mut a, &mut b, now);
+    assert_eq!(a.frames(), [[2]]);
+}
+
+#[test]
+fn sem_g561_a_handshake_between_other_starts_of_both_is_none() {
+    let now = Instant::now();
+    let of_pass = || member(7, "b", None, rights());
+    for (of_a, of_b, is_up) in [((1, 2), (2, 1), true), ((1, 3), (2, 1), false)] {
+        let of_key = member(7, "a", None, MeshRights::all());
+        let mut a = End::between("a", "b", of_key, of_a, now);
+        let mut b = End::between("b", "a", of_pass(), of_b, now);
+        bring(&mut a, &mut b, now);
+        assert_eq!((a.link.is_up(), b.link.is_up()), (is_up, is_up));
+    }
+    let mut earlier = End::between("b", "a", of_pass(), (2, 9), now);
+    let hello = earlier.wire[0].pop_front().expect("it greets");
+    let of_key = member(7, "a", None, MeshRights::all());
+    let mut a = End::between("a", "b", of_key, (1, 2), now);
+    a.handshakes.clear();
+    a.act(|link, out| link.comes(&hello, now, out));
+    assert!(
+        a.handshakes.is_empty(),
+        "it was for an earlier start of this node"
+    );
+}
+
+#[test]
+fn sem_g569_handshakes_that_somebody_repeats_are_answered_a_few_times_between_heartbeats() {
+    let mut now = Instant::now();
+    let of_pass = member(7, "b", None, rights());
+    let mut old = Vec::new();
+    for _ in 0..50 {
+        old.extend(End::of("b", "a", Arc::clone(&of_pass), now).handshakes);
+    }
+    let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", of_pass, now));
+    bring(&mut a, &mut b, now);
+    for _ in 0..3 {
+        a.handshakes.clear();
+        for hello in old.iter().cycle().take(1_000) {
+            a.act(|link, out| link.comes(hello, now, out));
+        }
+        assert!(a.handshakes.len() <= usize::from(CHECKS));
+        now += Duration::from_secs(1);
+        for end in [&mut a, &mut b] {
+            end.act(|link, out| link.tick(now, out));
+        }
+        bring(&mut a, &mut b, now);
+        assert_eq!((a.downs(), b.downs()), (0, 0));
+    }
+    // The peer begins a new link meanwhile: that is up once this end has missed it.
+    b.act(|link, out| link.end("it is gone for a moment", out));
+    for _ in 0..4 {
+        for hello in old.iter().chain(&old) {
+            a.act(|link, out| link.comes(hello, now, out));
+        }
+        now += Duration::from_secs(1);
+        for end in [&mut a, &mut b] {
+            end.act(|link, out| link.tick(now, out));
+        }
+        bring(&mut a, &mut b, now);
+    }
     assert!(a.link.is_up() && b.link.is_up());
 }
