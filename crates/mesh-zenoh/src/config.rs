@@ -164,7 +164,6 @@ impl ZenohConfig {
         listen: &[String],
         connect: &[String],
     ) -> Result<zenoh::Config, MeshJoinError> {
-        let coded = |text: &str| quoted(&STANDARD.encode(text));
         let endpoints = |addresses: &[String]| {
             let quoted = addresses
                 .iter()
@@ -172,7 +171,7 @@ impl ZenohConfig {
             format!("[{}]", quoted.collect::<Vec<_>>().join(","))
         };
         let lease = self.silence.as_millis().max(100);
-        let entries: &[(&str, String)] = &[
+        let entries = [
             ("mode", quoted(if self.routes { "router" } else { "peer" })),
             ("listen/endpoints", endpoints(listen)),
             ("connect/endpoints", endpoints(connect)),
@@ -194,45 +193,41 @@ impl ZenohConfig {
                 longest_wait(self.silence).as_micros().to_string(),
             ),
             ("transport/link/rx/max_message_size", "65536".to_owned()),
-            (
-                "transport/link/tls/root_ca_certificate_base64",
-                coded(&certificates.authority),
-            ),
-            (
-                "transport/link/tls/listen_certificate_base64",
-                coded(&certificates.own),
-            ),
-            (
-                "transport/link/tls/listen_private_key_base64",
-                coded(&certificates.key),
-            ),
-            (
-                "transport/link/tls/connect_certificate_base64",
-                coded(&certificates.own),
-            ),
-            (
-                "transport/link/tls/connect_private_key_base64",
-                coded(&certificates.key),
-            ),
-            ("transport/link/tls/enable_mtls", "true".to_owned()),
-            (
-                "transport/link/tls/close_link_on_expiration",
-                "true".to_owned(),
-            ),
-            // Members are known by the authority; frames are sealed besides.
-            (
-                "transport/link/tls/verify_name_on_connect",
-                "false".to_owned(),
-            ),
         ];
         let mut config = zenoh::Config::default();
-        for (entry, value) in entries {
+        for (entry, value) in entries.iter().chain(&of_tls(certificates)) {
             config.insert_json5(entry, value).map_err(|error| {
                 MeshJoinError::Engine(format!("its configuration has no {entry}: {error}"))
             })?;
         }
         Ok(config)
     }
+}
+
+/// What zenoh is told of TLS: both ends show certificates of the mesh.
+fn of_tls(certificates: &Certificates) -> [(&'static str, String); 8] {
+    let coded = |text: &str| quoted(&STANDARD.encode(text));
+    let (own, key) = (coded(&certificates.own), coded(&certificates.key));
+    [
+        (
+            "transport/link/tls/root_ca_certificate_base64",
+            coded(&certificates.authority),
+        ),
+        ("transport/link/tls/listen_certificate_base64", own.clone()),
+        ("transport/link/tls/listen_private_key_base64", key.clone()),
+        ("transport/link/tls/connect_certificate_base64", own),
+        ("transport/link/tls/connect_private_key_base64", key),
+        ("transport/link/tls/enable_mtls", "true".to_owned()),
+        (
+            "transport/link/tls/close_link_on_expiration",
+            "true".to_owned(),
+        ),
+        // Members are known by the authority; frames are sealed besides.
+        (
+            "transport/link/tls/verify_name_on_connect",
+            "false".to_owned(),
+        ),
+    ]
 }
 
 /// So long a message waits for a connection that takes none, at most: then that is closed. Links to
