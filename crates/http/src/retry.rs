@@ -5,6 +5,7 @@ use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, IF_MATCH};
+use hyper::http::request::Builder;
 use hyper::http::response::Parts;
 use hyper::{Method, StatusCode};
 use motet_service::{Fault, FaultCode, Options, Value};
@@ -19,6 +20,10 @@ const LIMIT: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// A call without an end ends then: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A body of so many bytes is written when the answer comes: it has room in the buffers of a
+/// connection.
+const ON_THE_WAY: usize = 64 << 10;
 
 /// Sends a call, again and again if it may be, until it is answered or its time is over.
 pub(crate) async fn until_answered(
@@ -74,6 +79,27 @@ pub(crate) async fn until_answered(
     }
 }
 
+/// What a call says beside its body.
+fn with_options(mut request: Builder, options: &Options) -> Builder {
+    if let Some(key) = &options.key {
+        request = request.header("idempotency-key", &**key);
+    }
+    if let Some(version) = options.if_version {
+        request = request.header(IF_MATCH, format!("\"v{version}\""));
+    }
+    if options.capture {
+        request = request.header("motet-capture", "1");
+    }
+    if let Some(named) = options.named {
+        let kind = if named { "fields" } else { "argument" };
+        request = request.header("motet-body", kind);
+    }
+    if let Some(chain) = &options.chain {
+        request = request.header("motet-chain", &**chain);
+    }
+    request
+}
+
 /// One try.
 async fn once(
     lines: &Lines,
@@ -93,22 +119,7 @@ async fn once(
     let mut request = lines
         .request(&method, place)
         .header("motet-timeout", left.to_string());
-    if let Some(key) = &options.key {
-        request = request.header("idempotency-key", &**key);
-    }
-    if let Some(version) = options.if_version {
-        request = request.header(IF_MATCH, format!("\"v{version}\""));
-    }
-    if options.capture {
-        request = request.header("motet-capture", "1");
-    }
-    if let Some(named) = options.named {
-        let kind = if named { "fields" } else { "argument" };
-        request = request.header("motet-body", kind);
-    }
-    if let Some(chain) = &options.chain {
-        request = request.header("motet-chain", &**chain);
-    }
+    request = with_options(request, options);
     let bytes = match method {
         Method::GET => Bytes::new(),
         _ => {
@@ -116,6 +127,7 @@ async fn once(
             Bytes::from(body.to_string())
         }
     };
+    let is_short = bytes.len() <= ON_THE_WAY;
     let request = request.body(Full::new(bytes));
     let request =
         request.map_err(|why| Failed::Before(format!("the call is no request: {why}")))?;
@@ -127,7 +139,10 @@ async fn once(
         Ok(bytes) => bytes,
         Err(fault) => return Ok(Err(fault.of_service(path))),
     };
-    lines.give_back(line);
+    // A refusal may have come while the body was written: who waited for that would wait for long.
+    if is_short || head.status.is_success() {
+        lines.give_back(line);
+    }
     let answer: Value = match serde_json::from_slice(&bytes) {
         Ok(answer) => answer,
         Err(_) if head.status == StatusCode::SERVICE_UNAVAILABLE => Value::Null,

@@ -187,7 +187,7 @@ impl ResultsFolder {
 
 /// Writes into what is there, which keeps its name.
 fn pour(file: &Content<'_>, path: &Path) -> io::Result<()> {
-    let mut to = BufWriter::new(File::options().write(true).open(path)?);
+    let mut to = BufWriter::new(File::options().append(true).open(path)?);
     (file.write)(&mut to)?;
     to.flush()
 }

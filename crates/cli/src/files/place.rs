@@ -33,7 +33,8 @@ impl OutputPlace {
                 Err(OutputError::Write { path, source })
             }
             _ => match followed(&path) {
-                Ok(place) => Ok(OutputPlace::File(place)),
+                Ok(Some(place)) => Ok(OutputPlace::File(place)),
+                Ok(None) => Ok(OutputPlace::Pipe),
                 Err(source) => Err(OutputError::Write { path, source }),
             },
         }
@@ -54,14 +55,21 @@ fn takes_bytes(kind: FileType) -> bool {
     }
 }
 
-/// The path that symbolic links lead to, where something may be or nothing.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+/// The path that symbolic links lead to, where something may be or nothing. `None`: they lead to
+/// what a process has open, as `/dev/stdout` does, which has what was written before.
+fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
     // As many as systems follow.
     const MOST: usize = 40;
     let mut place = path.to_owned();
     for _ in 0..=MOST {
+        if ["/proc", "/dev/fd"]
+            .iter()
+            .any(|open| place.starts_with(open))
+        {
+            return Ok(None);
+        }
         let Ok(named) = fs::read_link(&place) else {
-            return Ok(place);
+            return Ok(Some(place));
         };
         place = parent_of(&place).join(named);
     }
@@ -74,5 +82,23 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn sem_g578_a_file_that_is_open_is_written_behind_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let open = fs::File::create(&path).unwrap();
+        let by_number = format!("/dev/fd/{}", open.as_raw_fd());
+        let place = OutputPlace::of(Path::new(&by_number)).unwrap();
+        assert_eq!(place, OutputPlace::Pipe);
+        let place = OutputPlace::of(&path).unwrap();
+        assert_eq!(place, OutputPlace::File(path));
     }
 }
