@@ -139,7 +139,8 @@ async fn once(
         Ok(bytes) => bytes,
         Err(fault) => return Ok(Err(fault.of_service(path))),
     };
-    // A refusal may have come while the body was written: who waited for that would wait for long.
+    // A refusal may have come while the body was written. hyper looks for the next request before
+    // it writes the last of that, and not again: whoever waited for the connection would for ever.
     if is_short || head.status.is_success() {
         lines.give_back(line);
     }
