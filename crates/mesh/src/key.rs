@@ -112,25 +112,8 @@ impl Key {
     /// Takes time in proportion to the product of the numbers of parts, at most.
     #[must_use]
     pub fn matches(&self, key: &Key) -> bool {
-        if !self.has_wildcard() {
-            return self.0 == key.0;
-        }
-        let parts: Vec<&str> = key.0.split('/').collect();
-        // reached[i]: the pattern so far matches the first i parts.
-        let mut reached = vec![false; parts.len() + 1];
-        reached[0] = true;
-        for pattern in self.0.split('/') {
-            if pattern == "**" {
-                let first = reached.iter().position(|is| *is).unwrap_or(reached.len());
-                reached[first..].fill(true);
-                continue;
-            }
-            for i in (0..parts.len()).rev() {
-                reached[i + 1] = reached[i] && (pattern == "*" || pattern == parts[i]);
-            }
-            reached[0] = false;
-        }
-        reached[parts.len()]
+        // A key without wildcards matches itself alone.
+        self.covers(key)
     }
 
     /// Whether this pattern matches all keys that `other` matches, part by part: a `**` of `other`
@@ -149,6 +132,9 @@ impl Key {
     /// ```
     #[must_use]
     pub fn covers(&self, other: &Key) -> bool {
+        if !self.has_wildcard() {
+            return self.0 == other.0;
+        }
         let parts: Vec<&str> = other.0.split('/').collect();
         // reached[i]: the pattern so far covers the first i parts.
         let mut reached = vec![false; parts.len() + 1];

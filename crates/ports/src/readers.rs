@@ -222,6 +222,8 @@ impl Readers {
     /// Whether another one is alone. Else a writer waits, or has been let in.
     #[inline]
     pub(crate) fn try_alone(&self) -> Result<(), bool> {
+        // As all who say that they wait. Relaxed where it is not taken: the caller only gives up or
+        // looks again.
         let taken = self
             .gate
             .compare_exchange(OPEN, ALONE, Ordering::SeqCst, Ordering::Relaxed);
@@ -234,6 +236,8 @@ impl Readers {
     /// It has ended. `false`: others wait for that, and it passes the exclusion on under the lock.
     #[inline]
     pub(crate) fn end_alone(&self) -> bool {
+        // Readers and writers that find it open see what this one has done. Relaxed where others
+        // wait: the lock orders what follows.
         let ended = self
             .gate
             .compare_exchange(ALONE, OPEN, Ordering::SeqCst, Ordering::Relaxed);
@@ -249,6 +253,8 @@ impl Readers {
     /// lock of an exclusion that is open.
     pub(crate) fn wait_for_alone(&self) -> bool {
         let both = ALONE | CLOSED;
+        // Also where it fails: who finds the gate open has counted itself before, and is seen by
+        // the next one who wants to be alone.
         let waits = self
             .gate
             .compare_exchange(ALONE, both, Ordering::SeqCst, Ordering::SeqCst);
@@ -272,6 +278,7 @@ impl Readers {
     /// available, and the exclusion is open.
     pub(crate) fn set_bias(&self) {
         // No writer begins at once meanwhile: it would have looked for the bias too soon.
+        // Relaxed where one is alone: nothing is done then.
         let closed = self
             .gate
             .compare_exchange(OPEN, CLOSED, Ordering::SeqCst, Ordering::Relaxed);
