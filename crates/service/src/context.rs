@@ -17,11 +17,17 @@ use std::time::{Duration, Instant};
 /// What calls made here inherit.
 #[derive(Clone, Default)]
 pub(crate) struct CallContext {
-    pub(crate) deadline: Option<Instant>,
     /// The service whose handler runs.
     pub(crate) own: Option<Arc<dyn CallingService>>,
     /// Whether the handler is in a group of it.
     pub(crate) holds: bool,
+    pub(crate) inherited: Inherited,
+}
+
+/// What calls made by a handler have of the call that it carries out.
+#[derive(Clone, Default)]
+pub(crate) struct Inherited {
+    pub(crate) deadline: Option<Instant>,
     /// The holders that wait for the handler.
     pub(crate) chain: Option<Arc<Chain>>,
     /// The number of the captured call whose handler runs: what it calls is captured, too.
@@ -40,6 +46,10 @@ pub(crate) struct CallTrace {
 pub(crate) trait CallingService: Send + Sync {
     /// What does not depend on its contract: the same for all that stand for the service.
     fn record(&self) -> &(dyn Any + Send + Sync);
+    /// What stands for it here.
+    fn as_any(&self) -> &(dyn Any + Send + Sync);
+    /// As [`CallingService::as_any`].
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn path(&self) -> &Arc<str>;
     /// Whether it may call services of other processes.
     fn may_call_out(&self) -> bool;
@@ -90,10 +100,12 @@ impl CallContext {
 
     #[inline]
     fn is_plain(&self) -> bool {
-        self.own.is_none()
-            && self.chain.is_none()
-            && self.deadline.is_none()
-            && self.trace.is_none()
+        let Inherited {
+            deadline,
+            chain,
+            trace,
+        } = &self.inherited;
+        self.own.is_none() && chain.is_none() && deadline.is_none() && trace.is_none()
     }
 
     /// The service whose handler runs where this is called, or its job.
@@ -106,7 +118,7 @@ impl CallContext {
 
     /// The chain that a call made in this context carries.
     pub(crate) fn link(&self) -> Option<Arc<Chain>> {
-        let outer = self.chain.clone();
+        let outer = self.inherited.chain.clone();
         match &self.own {
             Some(own) if self.holds => Some(Arc::new(Chain {
                 holder: ChainHolder::Here(Arc::clone(own)),
@@ -141,7 +153,10 @@ impl CallContext {
         let clock = own.deadlines().clock();
         let now = clock.now();
         let by_call = clock.in_future(within.unwrap_or(own.limit()));
-        let until = self.deadline.map_or(by_call, |left| left.min(by_call));
+        let until = self
+            .inherited
+            .deadline
+            .map_or(by_call, |left| left.min(by_call));
         Ok(Some((own, until, until.saturating_duration_since(now))))
     }
 
@@ -152,7 +167,7 @@ impl CallContext {
         if self.holds && self.own.as_ref().is_some_and(is_it) {
             return true;
         }
-        let mut link = self.chain.as_deref();
+        let mut link = self.inherited.chain.as_deref();
         while let Some(chain) = link {
             let is_found = match &chain.holder {
                 ChainHolder::Here(own) => is_it(own),

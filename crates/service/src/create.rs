@@ -68,8 +68,7 @@ impl<S: Service> ServiceKind for KindOf<S> {
     fn slot(&self, common: Common) -> NewSlot {
         let slot = Arc::new(SlotOf::<S>::new(Arc::new(common)));
         let place = Arc::clone(&slot) as Any;
-        let serving: Serving =
-            Box::new(move |plan, threads| Arc::new(Served::<S>::new(slot, plan, threads)));
+        let serving: Serving = Box::new(move |plan, threads| Served::<S>::new(slot, plan, threads));
         (place, serving)
     }
 

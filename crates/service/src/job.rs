@@ -1,6 +1,6 @@
 //! Jobs: operations that go on after their caller was answered, and ranks behind them.
 
-use crate::context::CallContext;
+use crate::context::{CallContext, Inherited};
 use crate::create::create;
 use crate::service::{Common, NodeShared, OwnThreads};
 use crate::spec::Spec;
@@ -135,8 +135,11 @@ async fn work_of(
 ) {
     let context = CallContext {
         own: Some(Arc::clone(&common) as _),
-        trace,
-        ..CallContext::default()
+        holds: false,
+        inherited: Inherited {
+            trace,
+            ..Inherited::default()
+        },
     };
     let working = Causality::unless_cancelled(context.run(work));
     let ended = cancel.wrap(working).await;

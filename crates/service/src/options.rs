@@ -1,6 +1,6 @@
 //! What a call says beside its body.
 
-use crate::context::{CallContext, CallTrace, Chain};
+use crate::context::{CallContext, CallTrace, Chain, Inherited};
 use motet_dispatch::Clock;
 use std::any::Any;
 use std::fmt;
@@ -67,7 +67,7 @@ impl Options {
 }
 
 /// What an item carries beside its body.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct RequestEnvelope {
     /// `None`: the limit of the node, from the begin of the call, which is carried out at once.
     pub(crate) deadline: Option<Instant>,
@@ -101,7 +101,7 @@ impl RequestEnvelope {
         trace: Option<CallTrace>,
     ) -> Self {
         let own = options.within.map(|within| clock.in_future(within));
-        let left = context.and_then(|context| context.deadline);
+        let left = context.and_then(|context| context.inherited.deadline);
         let deadline = match (own, left) {
             (Some(own), Some(left)) => Some(own.min(left)),
             (own, left) => own.or(left),
@@ -132,6 +132,16 @@ impl RequestEnvelope {
             chain,
             principal,
             rare,
+        }
+    }
+
+    /// What calls of its handler inherit. The chain is theirs alone.
+    #[inline]
+    pub(crate) fn inherited(&mut self) -> Inherited {
+        Inherited {
+            deadline: self.deadline,
+            chain: self.chain.take(),
+            trace: self.trace().map(|trace| trace.id),
         }
     }
 

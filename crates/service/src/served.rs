@@ -16,6 +16,7 @@
 //!   have, a new beginning, the end. They ask a service for the steps of `served/steps.rs`.
 
 mod at_once;
+mod cell;
 mod concurrent;
 mod exclusive;
 mod loaded;
@@ -29,28 +30,26 @@ mod uniform;
 use crate::json::read;
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
-use crate::service::{AnyServed, AtOnce, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
+use crate::service::{AnyServed, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
 use crate::service::{OperationBody, SlotOf};
 use crate::{Contract, Cx, Fault, FaultCode, Group, Parts, Serves, Service, State};
+use cell::ServiceCell;
 use loaded::LoadedState;
 use motet_dispatch::Timer;
-use motet_ports::{Activation, ActiveInterleave, Interleave, Receive};
-use motet_sync::{Mutex, SpinMutex};
+use motet_ports::{Activation, Interleave, Receive};
+use motet_sync::Mutex;
 use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// A service at work.
 pub(crate) struct Served<S: Service> {
     pub(crate) slot: Arc<SlotOf<S>>,
-    /// Empty while an exclusive handler has the service, and while it is built anew.
-    cell: SpinMutex<Option<Arc<S>>>,
+    cell: Arc<ServiceCell<S>>,
     plan: ServicePlan,
-    /// There once it serves.
-    interleave: OnceLock<ActiveInterleave>,
     work: Mutex<SetGoing>,
 }
 
@@ -71,18 +70,17 @@ impl<S: Service> Served<S> {
         slot: Arc<SlotOf<S>>,
         plan: ServicePlan,
         threads: Option<Arc<OwnThreads>>,
-    ) -> Self {
+    ) -> Arc<Self> {
         let work = SetGoing {
             threads,
             ..SetGoing::default()
         };
-        Served {
+        Arc::new_cyclic(|served| Served {
             slot,
-            cell: SpinMutex::new(None),
+            cell: Arc::new(ServiceCell::new(Weak::clone(served))),
             plan,
-            interleave: OnceLock::new(),
             work: Mutex::new(work),
-        }
+        })
     }
 
     /// Builds the service, and serves, for the first time or again.
@@ -127,7 +125,7 @@ impl<S: Service> Served<S> {
 
     /// Begins to serve.
     fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
-        self.put(Some(Arc::new(service)));
+        self.cell.put(Arc::new(service));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
         let [one, three, five] = [(); 3].map(|()| Arc::clone(self));
         // One closure, whose future all three ports have: each more is compiled for each service.
@@ -174,19 +172,11 @@ impl<S: Service> Served<S> {
                 return Err(no_queue(why));
             }
         };
-        // It serves once.
-        let _again = self.interleave.set(interleave);
+        self.cell.opened_by(interleave);
         if !slot.common.shared.deadlines.clock().is_virtual() {
-            let served: Arc<dyn AtOnce<ContractOf<S>>> = Arc::clone(self) as _;
-            slot.direct.serve(Arc::downgrade(&served));
+            slot.direct.serve(at_once::of(&self.cell));
         }
         Ok(())
-    }
-
-    /// Puts the service into its cell.
-    #[inline]
-    fn put(&self, service: Option<Arc<S>>) {
-        drop(self.cell.with(|cell| std::mem::replace(cell, service)));
     }
 
     /// Starts the periodic operations: one that has not begun when its time comes again is not
@@ -224,7 +214,7 @@ impl<S: Service> Served<S> {
         for timer in timers {
             timer.cancel();
         }
-        if let Some(interleave) = self.interleave.get() {
+        if let Some(interleave) = self.cell.interleave() {
             interleave.cleanup();
         }
         if let Some(independent) = independent {
@@ -242,8 +232,7 @@ impl<S: Service> AnyServed for Served<S> {
         self.leave_ports();
         // Before the cell is empty: what is built anew does not come into it.
         *self.slot.common.life.lock() = Lifecycle::Dropped;
-        let service = self.cell.with(Option::take);
-        drop(service);
+        drop(self.cell.end());
         self.slot.subscriptions.end(self.slot.common.version());
         SlotOf::<S>::refuse_all(&self.slot);
     }

@@ -52,10 +52,12 @@ pub(crate) use any_service::AnyService;
 pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
-pub(crate) use direct::{AtOnce, HandlerLengths, RanOr};
+pub(crate) use direct::{AtOnce, GotState, HandlerLengths, RanOr};
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
-pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, SlotOf, UNIFORM};
+pub(crate) use slot::{
+    Common, Figures, OperationBody, OperationItem, ServiceSlot, SlotOf, UNIFORM,
+};
 pub(crate) use subscriptions::Entering;
 pub(crate) use threads::OwnThreads;
 

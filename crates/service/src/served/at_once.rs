@@ -1,133 +1,164 @@
 //! Handlers that run on the thread of their caller: see `service/direct.rs`.
 
-use super::Served;
+use super::cell::ServiceCell;
+use super::concurrent::{query_now, snapshot};
 use super::exclusive::Failed;
 use super::telling::Telling;
-use crate::context::CallContext;
+use crate::context::{CallContext, CallingService};
 use crate::latency::{ONE_IN, is_measured};
 use crate::options::{Options, RequestEnvelope};
-use crate::service::{AtOnce, ContractOf, Figures, RanOr, SlotOf, StateOf};
-use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot, Verb};
+use crate::service::{AtOnce, Common, ContractOf, Figures, GotState, RanOr, ServiceSlot, SlotOf};
+use crate::{Contract, Cx, Fault, Group, Operation, Service, Verb};
+use motet_ports::EnteredInterleave;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Instant;
 
-impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
-    fn get(
-        &self,
-        options: &Options,
-        context: Option<&CallContext>,
-    ) -> Option<Result<Snapshot<StateOf<S>>, Fault>> {
-        let _entered = self.interleave.get()?.try_concurrent()?;
-        Some(self.get_now(options, context))
-    }
-
-    fn run(
-        self: Arc<Self>,
-        operation: &Operation,
-        request: <ContractOf<S> as Contract>::Request,
-        options: &mut Options,
-        context: Option<&CallContext>,
-        own: Arc<SlotOf<S>>,
-    ) -> RanOr<ContractOf<S>> {
-        let entered = self.interleave.get().and_then(|it| match operation.group {
-            Group::Exclusive => it.try_exclusive(),
-            _ => it.try_concurrent(),
-        });
-        let Some(_entered) = entered else {
-            return Err((request, own));
-        };
-        let (verb, group) = (operation.verb, operation.group);
-        if let Err(fault) = self.admit_at_once(verb, group, options, context) {
-            return Ok(Err(fault));
-        }
-        let common = &self.slot.common;
-        let before = match operation.group {
-            Group::Exclusive => Figures::count_alone(&common.figures.changes),
-            _ => Figures::count(&common.figures.calls),
-        };
-        let clock = common.shared.deadlines.clock();
-        let is_measured = options.at_once || common.lengths.is_unknown(operation);
-        let (begun, calls) = match is_measured {
-            true => (Some(clock.now()), 1),
-            false => (self.sampled(before), ONE_IN),
-        };
-        let cx = Cx::of(own, RequestEnvelope::new(options, context, clock, None));
-        let ended = match operation.group {
-            Group::Exclusive => self
-                .change_now(&cx, request, None)
-                .map(|(outcome, telling)| {
-                    self.tell_at_once(telling);
-                    outcome
-                }),
-            _ => self.read_now(&cx, request),
-        };
-        let result = ended.map_err(|failed| match failed {
-            Failed::Fault(fault) => fault,
-            Failed::Panic(panicked) => self.slot.common.panic_fault(&panicked),
-        });
-        if let Some(begun) = begun {
-            self.slot.common.has_run(operation, begun, None, calls);
-        }
-        if let Ok(outcome) = &result
-            && ContractOf::<S>::fault(outcome).is_some()
-        {
-            Figures::count(&common.figures.faults);
-        }
-        Ok(result)
+/// What carries out the operations of the service in this cell where they are called.
+pub(super) fn of<S: Service>(cell: &Arc<ServiceCell<S>>) -> AtOnce<ContractOf<S>> {
+    AtOnce {
+        get: get::<S>,
+        run: run::<S>,
+        cell: Arc::clone(cell) as _,
     }
 }
 
-impl<S: Service> Served<S> {
-    /// Tells subscribers of a change. That is no call of the caller, in whose context this runs.
-    fn tell_at_once(&self, telling: Option<Box<Telling<ContractOf<S>>>>) {
-        if telling.is_some() {
-            let told = CallContext::default().run_now(|| drop(self.tells(telling)));
-            told.unwrap_or_else(|panicked| resume_unwind(panicked.0));
-        }
-    }
+/// As `GetNow` says.
+fn get<S: Service>(
+    slot: &SlotOf<S>,
+    options: &Options,
+    context: Option<&CallContext>,
+) -> Option<GotState<ContractOf<S>>> {
+    let (cell, _entered) = enter::<S>(slot, Group::Concurrent)?;
+    Some(get_now(slot, cell, options, context))
+}
 
-    #[inline]
-    fn get_now(
-        &self,
-        options: &Options,
-        context: Option<&CallContext>,
-    ) -> Result<Snapshot<StateOf<S>>, Fault> {
-        let common = &self.slot.common;
-        self.admit_at_once(Verb::Get, Group::Concurrent, options, context)?;
-        self.slot.common.has_version(options.if_version)?;
-        // The state is read where the service is: that is quicker than to share the service.
-        let read = self.cell.with(|cell| {
-            let service = cell.as_ref()?;
-            let begun = self.sampled(Figures::count(&common.figures.calls));
-            Some((begun, self.snapshot(service)))
-        });
-        let (begun, snapshot) = read.ok_or_else(|| common.absence())?;
-        self.slot
-            .common
-            .took(ContractOf::<S>::OPERATIONS.len(), begun, ONE_IN);
-        Ok(snapshot)
-    }
+#[inline]
+fn get_now<S: Service>(
+    slot: &SlotOf<S>,
+    cell: &ServiceCell<S>,
+    options: &Options,
+    context: Option<&CallContext>,
+) -> GotState<ContractOf<S>> {
+    let common = &*slot.common;
+    common.admit_at_once(Verb::Get, Group::Concurrent, options, context)?;
+    common.has_version(options.if_version)?;
+    // The state is read where the service is: that is quicker than to share the service.
+    let read = cell.read(|service| {
+        let begun = common.sampled(Figures::count(&common.figures.calls));
+        (begun, snapshot(common, service.state()))
+    });
+    let (begun, snapshot) = read.ok_or_else(|| common.absence())?;
+    common.took(ContractOf::<S>::OPERATIONS.len(), begun, ONE_IN);
+    Ok(snapshot)
+}
 
+/// As `RunNow` says.
+fn run<S: Service>(
+    own: Arc<SlotOf<S>>,
+    operation: &Operation,
+    request: <ContractOf<S> as Contract>::Request,
+    options: &mut Options,
+    context: Option<&CallContext>,
+) -> RanOr<ContractOf<S>> {
+    // From here on the context of the handler keeps the slot: nothing is counted to get to it.
+    let mut cx = Cx::of(own, RequestEnvelope::default());
+    let slot = slot_in::<ContractOf<S>>(&cx.context.own);
+    let Some((cell, _entered)) = enter::<S>(slot, operation.group) else {
+        return Err((request, into_slot(cx.context)));
+    };
+    let (verb, group, common) = (operation.verb, operation.group, &*slot.common);
+    if let Err(fault) = common.admit_at_once(verb, group, options, context) {
+        return Ok(Err(fault));
+    }
+    let before = match group {
+        Group::Exclusive => Figures::count_alone(&common.figures.changes),
+        _ => Figures::count(&common.figures.calls),
+    };
+    let clock = common.shared.deadlines.clock();
+    let is_measured = options.at_once || common.lengths.is_unknown(operation);
+    let (begun, calls) = match is_measured {
+        true => (Some(clock.now()), 1),
+        false => (common.sampled(before), ONE_IN),
+    };
+    cx.envelope = RequestEnvelope::new(options, context, clock, None);
+    cx.context.inherited = cx.envelope.inherited();
+    let ended = match group {
+        Group::Exclusive => cell.change_now(slot, &cx, request, None),
+        _ => read_now(common, cell, &cx, request).map(|outcome| (outcome, None)),
+    };
+    let ended = ended.map(|(outcome, telling)| {
+        tell_at_once(slot, telling);
+        outcome
+    });
+    let result = ended.map_err(|failed| match failed {
+        Failed::Fault(fault) => fault,
+        Failed::Panic(panicked) => common.panic_fault(&panicked),
+    });
+    if let Some(begun) = begun {
+        common.has_run(operation, begun, None, calls);
+    }
+    if let Ok(outcome) = &result
+        && ContractOf::<S>::fault(outcome).is_some()
+    {
+        Figures::count(&common.figures.faults);
+    }
+    Ok(result)
+}
+
+/// The slot that a context keeps.
+fn slot_in<C: Contract>(own: &Option<Arc<dyn CallingService>>) -> &ServiceSlot<C> {
+    let slot = own.as_ref().and_then(|own| own.as_any().downcast_ref());
+    slot.expect("it was made of a slot")
+}
+
+/// As [`slot_in`]; the context is not needed any more.
+fn into_slot<C: Contract>(context: CallContext) -> Arc<ServiceSlot<C>> {
+    let own = context.own.map(CallingService::into_any);
+    let slot = own.and_then(|own| own.downcast().ok());
+    slot.expect("it was made of a slot")
+}
+
+/// Lets a handler in, if it need not wait.
+fn enter<S: Service>(
+    slot: &SlotOf<S>,
+    group: Group,
+) -> Option<(&ServiceCell<S>, EnteredInterleave<'_>)> {
+    let cell = cell_of::<S>(slot)?;
+    Some((cell, cell.enter(group)?))
+}
+
+fn cell_of<S: Service>(slot: &SlotOf<S>) -> Option<&ServiceCell<S>> {
+    slot.direct.at_once()?.cell.downcast_ref()
+}
+
+/// Tells subscribers of a change. That is no call of the caller, in whose context this runs.
+fn tell_at_once<C: Contract>(slot: &ServiceSlot<C>, telling: Option<Box<Telling<C>>>) {
+    if telling.is_some() {
+        let told = CallContext::default().run_now(|| drop(slot.tells(telling)));
+        told.unwrap_or_else(|panicked| resume_unwind(panicked.0));
+    }
+}
+
+fn read_now<S: Service>(
+    common: &Common,
+    cell: &ServiceCell<S>,
+    cx: &Cx,
+    request: <ContractOf<S> as Contract>::Request,
+) -> Result<<ContractOf<S> as Contract>::Outcome, Failed> {
+    common
+        .has_version(cx.envelope.if_version())
+        .map_err(Failed::Fault)?;
+    let Some(service) = cell.shared() else {
+        return Err(Failed::Fault(common.absence()));
+    };
+    query_now::<S>(&service, cx, request).map_err(Failed::Panic)
+}
+
+impl Common {
     /// When a call begins that is to be measured, of those that are carried out at once.
     fn sampled(&self, before: u64) -> Option<Instant> {
-        let clock = self.slot.common.shared.deadlines.clock();
-        is_measured(before).then(|| clock.now())
-    }
-
-    fn read_now(
-        &self,
-        cx: &Cx,
-        request: <ContractOf<S> as Contract>::Request,
-    ) -> Result<<ContractOf<S> as Contract>::Outcome, Failed> {
-        self.slot
-            .common
-            .has_version(cx.envelope.if_version())
-            .map_err(Failed::Fault)?;
-        let Some(service) = self.cell.with(|cell| cell.clone()) else {
-            return Err(Failed::Fault(self.slot.common.absence()));
-        };
-        self.query_now(&service, cx, request).map_err(Failed::Panic)
+        is_measured(before).then(|| self.shared.deadlines.clock().now())
     }
 
     /// What is asked of every call, of one that is made just now.
@@ -139,12 +170,10 @@ impl<S: Service> Served<S> {
         options: &Options,
         context: Option<&CallContext>,
     ) -> Result<(), Fault> {
-        self.slot
-            .common
-            .admit(verb, group, options, context, true)?;
+        self.admit(verb, group, options, context, true)?;
         // What it has said itself has just begun.
-        match context.and_then(|context| context.deadline) {
-            Some(inherited) => self.slot.common.in_time(Some(inherited)).map(drop),
+        match context.and_then(|context| context.inherited.deadline) {
+            Some(inherited) => self.in_time(Some(inherited)).map(drop),
             None => Ok(()),
         }
     }

@@ -4,10 +4,10 @@ use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
-use crate::service::{ContractOf, OwnThreads, StateOf};
+use crate::service::{Common, ContractOf, OwnThreads};
 use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, Group};
-use crate::{Serves, Service, Snapshot};
+use crate::{Serves, Service, Snapshot, State};
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl<S: Service> Served<S> {
         let posted = item.envelope.posted.or(Some(begun));
         match item.what {
             OperationBody::Get(to) => {
-                let snapshot = self.snapshot(&service);
+                let snapshot = snapshot(common, service.state());
                 self.slot
                     .common
                     .took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
@@ -56,7 +56,7 @@ impl<S: Service> Served<S> {
                 let operation = ContractOf::<S>::operation(&request);
                 let cx = Cx::new(common, item.envelope);
                 let body = self.capture_of(&cx.envelope, &request);
-                let ended = self.query_now(&service, &cx, request);
+                let ended = query_now::<S>(&service, &cx, request);
                 self.slot.common.has_run(operation, begun, posted, 1);
                 match ended {
                     Ok(outcome) => self.answer(&cx, outcome, reply, body),
@@ -113,29 +113,9 @@ impl<S: Service> Served<S> {
         item.room.leave();
         let begun = self.slot.common.in_time(item.envelope.deadline)?;
         self.slot.common.has_version(item.envelope.if_version())?;
-        let service = self.cell.with(|cell| cell.clone());
-        let service = service.ok_or_else(|| common.absence())?;
+        let service = self.cell.shared().ok_or_else(|| common.absence())?;
         Figures::count(&common.figures.calls);
         Ok((begun, service))
-    }
-
-    /// Runs the handler of a method that is not async.
-    pub(super) fn query_now(
-        &self,
-        service: &S,
-        cx: &Cx,
-        request: <ContractOf<S> as Contract>::Request,
-    ) -> Result<<ContractOf<S> as Contract>::Outcome, Panicked> {
-        let running = || complete(ContractOf::<S>::concurrent(service, cx, request));
-        cx.run_now(running)
-    }
-
-    /// The state with its version; the caller is in the interleave.
-    pub(super) fn snapshot(&self, service: &S) -> Snapshot<StateOf<S>> {
-        Snapshot {
-            version: self.slot.common.version(),
-            state: service.state().snapshot(),
-        }
     }
 
     fn subscribe(&self, service: &S, entering: Entering<ContractOf<S>>) {
@@ -260,5 +240,23 @@ impl<S: Service> Served<S> {
             Some(reply) => ContractOf::<S>::refuse(reply, fault),
             None => resume_unwind(panicked.0),
         }
+    }
+}
+
+/// Runs the handler of a method that is not async.
+pub(super) fn query_now<S: Service>(
+    service: &S,
+    cx: &Cx,
+    request: <ContractOf<S> as Contract>::Request,
+) -> Result<<ContractOf<S> as Contract>::Outcome, Panicked> {
+    let running = || complete(ContractOf::<S>::concurrent(service, cx, request));
+    cx.run_now(running)
+}
+
+/// The state with its version; the caller is in the interleave.
+pub(super) fn snapshot<T: Clone>(common: &Common, state: &State<T>) -> Snapshot<T> {
+    Snapshot {
+        version: common.version(),
+        state: state.snapshot(),
     }
 }

@@ -1,7 +1,8 @@
 //! Handlers that change the state: `&mut self`, alone.
 
+use super::cell::ServiceCell;
 use super::records::{Keyed, Looked};
-use super::restart::TakenService;
+use super::restart::{BuiltAnew, TakenService};
 use super::steps::ServedSteps;
 use super::telling::Telling;
 use super::uniform::{Allowed, UniformChange, change_uniform, commit, is_stored_each_time};
@@ -9,7 +10,7 @@ use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
-use crate::service::{ContractOf, Figures, OperationBody, OperationItem, StateOf};
+use crate::service::{Common, ContractOf, Figures, OperationBody, OperationItem, SlotOf, StateOf};
 use crate::{Contract, Cx, Fault, Serves, Service};
 use motet_dispatch::spawn;
 use serde_json::Value;
@@ -84,7 +85,7 @@ impl<S: Service> Served<S> {
             Looked::New(keyed) => Some(keyed),
             Looked::Answered(answer) => return self.give(reply, answer, captured),
         };
-        let ended = self.change_now(&cx, request, keyed);
+        let ended = self.cell.change_now(&self.slot, &cx, request, keyed);
         if !matches!(ended, Ok((_, Some(_)))) {
             self.slot
                 .common
@@ -93,7 +94,7 @@ impl<S: Service> Served<S> {
         match ended {
             Ok((outcome, telling)) => {
                 let is_told = telling.is_some();
-                let tells = self.tells(telling);
+                let tells = self.slot.tells(telling);
                 self.answer(&cx, outcome, reply, captured);
                 drop(tells);
                 if is_told {
@@ -147,45 +148,6 @@ impl<S: Service> Served<S> {
         place.inspect(|place| self.slot.common.took(*place, posted, 1));
     }
 
-    /// Runs the handler of a method that is not async. The caller is alone, and the service has no
-    /// store. Subscribers are not told yet.
-    pub(super) fn change_now(
-        self: &Arc<Self>,
-        cx: &Cx,
-        request: <ContractOf<S> as Contract>::Request,
-        keyed: Option<Keyed>,
-    ) -> Result<Ended<S>, Failed> {
-        self.slot
-            .common
-            .has_version(cx.envelope.if_version())
-            .map_err(Failed::Fault)?;
-        let _taken = TakenService::of(self);
-        let Some(mut shared) = self.cell.with(Option::take) else {
-            return Err(Failed::Fault(self.slot.common.absence()));
-        };
-        let service = alone(&mut shared);
-        let before = self.before(service, &request);
-        let running = || complete(ContractOf::<S>::exclusive(&mut *service, cx, request));
-        let outcome = match cx.run_now(running) {
-            Ok(outcome) => outcome,
-            Err(panicked) => {
-                self.torn(shared, before.state, &panicked);
-                return Err(Failed::Panic(panicked));
-            }
-        };
-        let changed = self.settle(service, &before, keyed, &outcome);
-        if cx.wants_save() && !changed.failed {
-            drop(shared);
-            let fault = self.slot.common.no_store();
-            self.restart(&fault);
-            return Err(Failed::Fault(fault));
-        }
-        let told = before.told.filter(|_| changed.changed);
-        let telling = self.telling(cx, &shared, told, changed.failed);
-        self.put(Some(shared));
-        Ok((outcome, telling))
-    }
-
     /// Runs an exclusive operation of the contract that may wait.
     async fn change(
         self: &Arc<Self>,
@@ -204,84 +166,39 @@ impl<S: Service> Served<S> {
         if let Err(fault) = self.slot.common.has_version(cx.envelope.if_version()) {
             return self.give(reply, Err(fault), captured);
         }
-        let taken = TakenService::of(self);
-        let Some(mut shared) = self.cell.with(Option::take) else {
+        let taken = TakenService::of(&*self.cell);
+        let Some(mut shared) = self.cell.take() else {
             return self.give(reply, Err(common.absence()), captured);
         };
         let service = alone(&mut shared);
-        let before = self.before(service, &request);
+        let before = before::<S>(&self.slot, service, &request);
         let running = cx
             .context(true)
             .run(ContractOf::<S>::exclusive(service, &cx, request));
         let outcome = match running.await {
             Ok(outcome) => outcome,
             Err(panicked) => {
-                self.torn(shared, before.state, &panicked);
+                self.cell.torn(shared, before.state, &panicked);
                 // It is built anew for this panic: not once more, when that goes on from here.
                 drop(taken);
                 return self.panicked(panicked, reply, captured);
             }
         };
-        let changed = self.settle(service, &before, keyed, &outcome);
+        let changed = settle::<S>(common, service, &before, keyed, &outcome);
         if self.is_to_be_stored(&changed, &cx)
             && let Err(fault) = commit(&**self, &*shared).await
         {
             // What is not stored is not served: the state is read again.
             drop(shared);
             self.give(reply, Err(fault.clone()), captured);
-            return self.restart(&fault);
+            return self.cell.build_anew(&fault);
         }
         let told = before.told.filter(|_| changed.changed);
-        let telling = self.telling(&cx, &shared, told, changed.failed);
-        self.put(Some(shared));
-        let tells = self.tells(telling);
+        let telling = self.slot.telling(&cx, shared.state(), told, changed.failed);
+        self.cell.put(shared);
+        let tells = self.slot.tells(telling);
         self.answer(&cx, outcome, reply, captured);
         drop(tells);
-    }
-
-    /// What must be kept before an exclusive handler runs.
-    fn before(
-        &self,
-        service: &S,
-        request: &<ContractOf<S> as Contract>::Request,
-    ) -> Before<ContractOf<S>> {
-        let rollback = ContractOf::<S>::operation(request).rollback;
-        let wanted = self.slot.subscriptions.are_wanted();
-        Before {
-            state: rollback.then(|| service.state().snapshot()),
-            told: wanted.then(|| Arc::new(request.clone())),
-        }
-    }
-
-    /// An exclusive handler has ended: undoes what is to be undone, counts the version, keeps the
-    /// answer to a key.
-    fn settle(
-        &self,
-        service: &mut S,
-        before: &Before<ContractOf<S>>,
-        keyed: Option<Keyed>,
-        outcome: &<ContractOf<S> as Contract>::Outcome,
-    ) -> Changed {
-        let common = &self.slot.common;
-        let failed = ContractOf::<S>::fault(outcome).is_some();
-        if let (true, Some(state)) = (failed, &before.state) {
-            service.state_mut().restore(Arc::clone(state));
-        }
-        let changed = service.state_mut().take_changed();
-        if changed {
-            common.next_version();
-        }
-        let is_keyed = keyed.is_some();
-        if let Some(keyed) = keyed {
-            self.slot
-                .common
-                .keep(keyed, ContractOf::<S>::value(outcome));
-        }
-        Changed {
-            failed,
-            changed,
-            keyed: is_keyed,
-        }
     }
 
     /// Whether the answer waits for a commit.
@@ -315,25 +232,104 @@ impl<S: Service> Served<S> {
             (None, _) => {}
         }
     }
+}
+
+impl<S: Service> ServiceCell<S> {
+    /// Runs the handler of a method that is not async. The caller is alone, and the service has no
+    /// store. Subscribers are not told yet.
+    pub(super) fn change_now(
+        &self,
+        slot: &SlotOf<S>,
+        cx: &Cx,
+        request: <ContractOf<S> as Contract>::Request,
+        keyed: Option<Keyed>,
+    ) -> Result<Ended<S>, Failed> {
+        let common = &*slot.common;
+        common
+            .has_version(cx.envelope.if_version())
+            .map_err(Failed::Fault)?;
+        let _taken = TakenService::of(self);
+        let Some(mut shared) = self.take() else {
+            return Err(Failed::Fault(common.absence()));
+        };
+        let service = alone(&mut shared);
+        let before = before::<S>(slot, service, &request);
+        let running = || complete(ContractOf::<S>::exclusive(&mut *service, cx, request));
+        let outcome = match cx.run_now(running) {
+            Ok(outcome) => outcome,
+            Err(panicked) => {
+                self.torn(shared, before.state, &panicked);
+                return Err(Failed::Panic(panicked));
+            }
+        };
+        let changed = settle::<S>(common, service, &before, keyed, &outcome);
+        if cx.wants_save() && !changed.failed {
+            drop(shared);
+            let fault = common.no_store();
+            self.build_anew(&fault);
+            return Err(Failed::Fault(fault));
+        }
+        let told = before.told.filter(|_| changed.changed);
+        let telling = slot.telling(cx, shared.state(), told, changed.failed);
+        self.put(shared);
+        Ok((outcome, telling))
+    }
 
     /// A handler has panicked and may have left the state torn, which is never served.
-    fn torn(
-        self: &Arc<Self>,
-        mut shared: Arc<S>,
-        before: Option<Arc<StateOf<S>>>,
-        panicked: &Panicked,
-    ) {
+    fn torn(&self, mut shared: Arc<S>, before: Option<Arc<StateOf<S>>>, panicked: &Panicked) {
         match before {
             Some(before) => {
                 alone(&mut shared).state_mut().restore(before);
-                self.put(Some(shared));
+                self.put(shared);
             }
             None => {
                 drop(shared);
                 let reason = format!("a handler panicked: {}", panicked.message());
-                self.restart(&Fault::failed(reason));
+                self.build_anew(&Fault::failed(reason));
             }
         }
+    }
+}
+
+/// What must be kept before an exclusive handler runs.
+fn before<S: Service>(
+    slot: &SlotOf<S>,
+    service: &S,
+    request: &<ContractOf<S> as Contract>::Request,
+) -> Before<ContractOf<S>> {
+    let rollback = ContractOf::<S>::operation(request).rollback;
+    let wanted = slot.subscriptions.are_wanted();
+    Before {
+        state: rollback.then(|| service.state().snapshot()),
+        told: wanted.then(|| Arc::new(request.clone())),
+    }
+}
+
+/// An exclusive handler has ended: undoes what is to be undone, counts the version, keeps the
+/// answer to a key.
+fn settle<S: Service>(
+    common: &Common,
+    service: &mut S,
+    before: &Before<ContractOf<S>>,
+    keyed: Option<Keyed>,
+    outcome: &<ContractOf<S> as Contract>::Outcome,
+) -> Changed {
+    let failed = ContractOf::<S>::fault(outcome).is_some();
+    if let (true, Some(state)) = (failed, &before.state) {
+        service.state_mut().restore(Arc::clone(state));
+    }
+    let changed = service.state_mut().take_changed();
+    if changed {
+        common.next_version();
+    }
+    let is_keyed = keyed.is_some();
+    if let Some(keyed) = keyed {
+        common.keep(keyed, ContractOf::<S>::value(outcome));
+    }
+    Changed {
+        failed,
+        changed,
+        keyed: is_keyed,
     }
 }
 

@@ -2,6 +2,7 @@
 //! intensity).
 
 use super::Served;
+use super::cell::ServiceCell;
 use super::steps::ServedSteps;
 use crate::lifecycle::Lifecycle;
 use crate::report::Level;
@@ -65,12 +66,6 @@ pub(super) fn restart(served: Arc<dyn ServedSteps>, why: &Fault) {
 }
 
 impl<S: Service> Served<S> {
-    /// As [`restart`].
-    #[cold]
-    pub(super) fn restart(self: &Arc<Self>, why: &Fault) {
-        restart(Arc::clone(self) as Arc<dyn ServedSteps>, why);
-    }
-
     /// Serves again. Whoever subscribed is told of the state, which is not what it was.
     pub(super) fn resume(&self, service: S) {
         let common = &self.slot.common;
@@ -79,7 +74,8 @@ impl<S: Service> Served<S> {
             return;
         }
         let version = common.next_version();
-        drop(self.tells(self.telling_state(version, &service)));
+        let slot = &self.slot;
+        drop(slot.tells(slot.telling_state(version, service.state())));
         let service = Arc::new(service);
         // Dropped when nothing is locked.
         let _before = {
@@ -89,7 +85,7 @@ impl<S: Service> Served<S> {
                 return;
             }
             *life = Lifecycle::Running;
-            self.cell.with(|cell| cell.replace(service))
+            self.cell.exchange(service)
         };
         common.shared.changed(common);
     }
@@ -101,13 +97,17 @@ pub(super) trait BuiltAnew {
     fn build_anew(&self, why: &Fault);
 }
 
-impl<S: Service> BuiltAnew for Arc<Served<S>> {
+impl<S: Service> BuiltAnew for ServiceCell<S> {
     fn has_lost(&self) -> bool {
-        self.cell.with(|cell| cell.is_none())
+        self.is_empty()
     }
 
+    #[cold]
     fn build_anew(&self, why: &Fault) {
-        self.restart(why);
+        // Where nothing serves any more, nothing is built.
+        if let Some(served) = self.served() {
+            restart(served, why);
+        }
     }
 }
 

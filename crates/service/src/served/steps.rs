@@ -81,23 +81,20 @@ impl<S: Service> ServedSteps for Served<S> {
     }
 
     fn shared(&self) -> Option<AnyOne> {
-        self.cell
-            .with(|cell| cell.clone())
-            .map(|service| service as AnyOne)
+        self.cell.shared().map(|service| service as AnyOne)
     }
 
     fn take(&self) -> Option<AnyOne> {
-        self.cell
-            .with(Option::take)
-            .map(|service| service as AnyOne)
+        self.cell.take().map(|service| service as AnyOne)
     }
 
     fn put(&self, service: AnyOne) {
-        self.put(service.downcast().ok());
+        let service = service.downcast();
+        self.cell.put(service.expect("it came out of this cell"));
     }
 
     fn is_empty(&self) -> bool {
-        self.cell.with(|cell| cell.is_none())
+        self.cell.is_empty()
     }
 
     fn state_value(&self, service: &(dyn Any + Send + Sync)) -> Result<Value, Fault> {
@@ -133,7 +130,8 @@ impl<S: Service> ServedSteps for Served<S> {
     }
 
     fn telling_all<'a>(&'a self, version: u64, service: &AnyOne) -> Untold<'a> {
-        Box::new(self.tells(self.telling_state(version, typed(&**service))))
+        let state = typed::<S>(&**service).state();
+        Box::new(self.slot.tells(self.slot.telling_state(version, state)))
     }
 
     fn end_subscriptions(&self) {

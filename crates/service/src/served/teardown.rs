@@ -59,7 +59,7 @@ impl<S: Service> Served<S> {
     /// Runs the last handler, or stops the service.
     async fn run_last(self: Arc<Self>, cx: Cx, what: OperationBody<ContractOf<S>>) -> LastAnswer {
         let common = &self.slot.common;
-        let service = self.cell.with(Option::take).and_then(Arc::into_inner);
+        let service = self.cell.end().and_then(Arc::into_inner);
         let answer = match (what, service) {
             (OperationBody::Request(request, reply), Some(service)) => {
                 let captured = self.capture_of(&cx.envelope, &request);

@@ -2,9 +2,8 @@
 //! waiting who wants the answer. All of it lies in the exclusive group, so what is told next comes
 //! after.
 
-use super::Served;
-use crate::service::{ContractOf, StateOf};
-use crate::{Contract, Cx, Event, Notification, Service};
+use crate::service::ServiceSlot;
+use crate::{Contract, Cx, Event, Notification, State};
 use std::sync::Arc;
 
 /// What subscribers are to be told. In a box: to hand on what most changes lack takes no time.
@@ -14,22 +13,22 @@ pub(super) struct Telling<C: Contract> {
     state: Arc<C::State>,
 }
 
-impl<S: Service> Served<S> {
+impl<C: Contract> ServiceSlot<C> {
     /// What is to be told of a change that has been made; `failed`: and was answered with a fault.
     pub(super) fn telling(
         &self,
         cx: &Cx,
-        service: &S,
-        told: Option<Arc<<ContractOf<S> as Contract>::Request>>,
+        state: &State<C::State>,
+        told: Option<Arc<C::Request>>,
         failed: bool,
-    ) -> Option<Box<Telling<ContractOf<S>>>> {
+    ) -> Option<Box<Telling<C>>> {
         let request = told?;
-        let state: Arc<StateOf<S>> = service.state().snapshot();
+        let state = state.snapshot();
         let event = match failed {
             false => Event::Operation(request),
             true => Event::Replace(Arc::clone(&state)),
         };
-        let mut notification = Notification::new(self.slot.common.version(), event);
+        let mut notification = Notification::new(self.common.version(), event);
         notification.keys = cx.take_keys();
         Some(Box::new(Telling {
             notification,
@@ -37,16 +36,16 @@ impl<S: Service> Served<S> {
         }))
     }
 
-    /// As [`Served::telling`], of the state as it is.
+    /// As [`ServiceSlot::telling`], of the state as it is.
     pub(super) fn telling_state(
         &self,
         version: u64,
-        service: &S,
-    ) -> Option<Box<Telling<ContractOf<S>>>> {
-        if !self.slot.subscriptions.are_wanted() {
+        state: &State<C::State>,
+    ) -> Option<Box<Telling<C>>> {
+        if !self.subscriptions.are_wanted() {
             return None;
         }
-        let state = service.state().snapshot();
+        let state = state.snapshot();
         let notification = Notification::new(version, Event::Replace(Arc::clone(&state)));
         Some(Box::new(Telling {
             notification,
@@ -55,25 +54,25 @@ impl<S: Service> Served<S> {
     }
 
     /// Tells it when this is dropped. The caller is alone, as it was when the change was made.
-    pub(super) fn tells(&self, telling: Option<Box<Telling<ContractOf<S>>>>) -> Tells<'_, S> {
+    pub(super) fn tells(&self, telling: Option<Box<Telling<C>>>) -> Tells<'_, C> {
         Tells {
-            served: self,
+            slot: self,
             telling,
         }
     }
 }
 
 /// Tells subscribers when it is dropped, also by a panic of what the answer is made of.
-pub(super) struct Tells<'a, S: Service> {
-    served: &'a Served<S>,
-    telling: Option<Box<Telling<ContractOf<S>>>>,
+pub(super) struct Tells<'a, C: Contract> {
+    slot: &'a ServiceSlot<C>,
+    telling: Option<Box<Telling<C>>>,
 }
 
-impl<S: Service> Drop for Tells<'_, S> {
+impl<C: Contract> Drop for Tells<'_, C> {
     fn drop(&mut self) {
         if let Some(telling) = &self.telling {
             let state = || Arc::clone(&telling.state);
-            self.served.slot.notify(&telling.notification, state);
+            self.slot.notify(&telling.notification, state);
         }
     }
 }

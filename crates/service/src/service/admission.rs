@@ -23,7 +23,7 @@ impl Common {
             return Err(fault.of_service(&self.path));
         }
         let shared = &self.shared;
-        let parent = context.and_then(|context| context.trace);
+        let parent = context.and_then(|context| context.inherited.trace);
         // What the node does for itself is none of what a handler calls.
         let inherits = parent.is_some() && !self.path.starts_with("/sys/");
         let trace = (options.capture || inherits).then(|| CallTrace {

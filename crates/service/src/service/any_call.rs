@@ -91,7 +91,7 @@ async fn ask(service: &Any, what: AnyUniform, mut options: Options) -> Result<()
     let (common, verb) = (service.common(), what.verb());
     let context = CallContext::inherited();
     if let Some(context) = &context {
-        options.capture |= context.trace.is_some();
+        options.capture |= context.inherited.trace.is_some();
     }
     let entered = match options.wait_for_room {
         true => common.enter_wait(verb, options, context).await?,

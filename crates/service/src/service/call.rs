@@ -139,7 +139,7 @@ where
         // The options stay where they are: to move them takes as long as a short handler.
         let context = CallContext::inherited();
         if let Some(context) = &context {
-            self.options.capture |= context.trace.is_some();
+            self.options.capture |= context.inherited.trace.is_some();
         }
         let slot = match self.client.into_slot() {
             Ok(slot) => slot,
@@ -174,24 +174,25 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
         match self {
             Make::Operation(request, reply, read) => {
                 let operation = C::operation(&request);
-                let Some(served) = slot.direct(Some(operation), options, context) else {
+                let direct = slot.direct(Some(operation), options, context);
+                let Some(run) = direct.map(|at_once| at_once.run) else {
                     return Err((Make::Operation(request, reply, read), slot));
                 };
                 let ran = match options.at_once {
                     true => {
                         let common = Arc::clone(&slot.common);
-                        let run = || served.run(operation, request, options, context, slot);
+                        let run = || run(slot, operation, request, options, context);
                         let panicked = || Ok(Err(no_answer(&common.path)));
                         common.as_task(run).unwrap_or_else(panicked)
                     }
-                    false => served.run(operation, request, options, context, slot),
+                    false => run(slot, operation, request, options, context),
                 };
                 ran.map(|outcome| outcome.and_then(read))
                     .map_err(|(request, slot)| (Make::Operation(request, reply, read), slot))
             }
             Make::Get(make, read) => {
-                let served = slot.direct(None, options, context);
-                let got = served.and_then(|served| served.get(options, context));
+                let direct = slot.direct(None, options, context);
+                let got = direct.and_then(|at_once| (at_once.get)(&slot, options, context));
                 got.map(|got| got.map(read))
                     .ok_or((Make::Get(make, read), slot))
             }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// A method of a contract takes `cx: &Cx` if it wants it; one without receiver takes `cx: Cx`.
 pub struct Cx {
     /// What calls of the handler inherit. It has the service, and holds its group.
-    context: CallContext,
+    pub(crate) context: CallContext,
     pub(crate) envelope: RequestEnvelope,
     /// What the job knows whose work this is: `job.rs`.
     pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
@@ -42,11 +42,9 @@ impl Cx {
     pub(crate) fn of(own: Arc<dyn CallingService>, mut envelope: RequestEnvelope) -> Self {
         Cx {
             context: CallContext {
-                deadline: envelope.deadline,
                 own: Some(own),
                 holds: true,
-                chain: envelope.chain.take(),
-                trace: envelope.trace().map(|trace| trace.id),
+                inherited: envelope.inherited(),
             },
             envelope,
             job: None,

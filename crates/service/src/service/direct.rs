@@ -23,33 +23,35 @@ use crate::{Contract, Fault, Group, Operation, Snapshot};
 use motet_dispatch::as_task;
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{spin_for, thread_local};
+use std::any::Any;
 use std::cell::Cell;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What a service at work does for callers on its own workers, and for those who call for many.
-pub(crate) trait AtOnce<C: Contract>: Send + Sync {
-    /// Get, if the options let it in. `None`: it would have to wait.
-    fn get(
-        &self,
-        options: &Options,
-        context: Option<&CallContext>,
-    ) -> Option<Result<Snapshot<C::State>, Fault>>;
-
-    /// Runs the handler of an operation whose method is not async, if the options let it in. Its
-    /// context keeps the slot.
-    ///
-    /// # Errors
-    /// The request and the slot, when it would have to wait. The options are as they were.
-    fn run(
-        self: Arc<Self>,
-        operation: &Operation,
-        request: C::Request,
-        options: &mut Options,
-        context: Option<&CallContext>,
-        own: Arc<ServiceSlot<C>>,
-    ) -> RanOr<C>;
+pub(crate) struct AtOnce<C: Contract> {
+    pub(crate) get: GetNow<C>,
+    pub(crate) run: RunNow<C>,
+    /// Where the service lies.
+    pub(crate) cell: Arc<dyn Any + Send + Sync>,
 }
+
+/// Get, if it is let in. `None`: it would have to wait.
+pub(crate) type GetNow<C> =
+    fn(&ServiceSlot<C>, &Options, Option<&CallContext>) -> Option<GotState<C>>;
+
+pub(crate) type GotState<C> = Result<Snapshot<<C as Contract>::State>, Fault>;
+
+/// Runs the handler of an operation whose method is not async, if it is let in. Its context keeps
+/// the slot. When it would have to wait, the request and the slot come back, and the options are as
+/// they were.
+pub(crate) type RunNow<C> = fn(
+    Arc<ServiceSlot<C>>,
+    &Operation,
+    <C as Contract>::Request,
+    &mut Options,
+    Option<&CallContext>,
+) -> RanOr<C>;
 
 /// What has come of a handler; or what it was to get, back.
 pub(crate) type RanOr<C> = Result<
@@ -59,7 +61,7 @@ pub(crate) type RanOr<C> = Result<
 
 /// A service at work, for operations that may be carried out where they are called. It is there
 /// once the service serves, but not under a replay.
-pub(crate) struct DirectService<C: Contract>(OnceLock<Weak<dyn AtOnce<C>>>);
+pub(crate) struct DirectService<C: Contract>(OnceLock<AtOnce<C>>);
 
 /// What is known of the handler of each operation: a [`Length`], and, if it has blocked, how many
 /// brief runs it is from being taken for brief again, times [`RUN`].
@@ -120,9 +122,14 @@ pub(crate) fn gives_way() -> bool {
 }
 
 impl<C: Contract> DirectService<C> {
-    pub(crate) fn serve(&self, served: Weak<dyn AtOnce<C>>) {
+    pub(crate) fn serve(&self, at_once: AtOnce<C>) {
         // It serves once.
-        let _again = self.0.set(served);
+        let _again = self.0.set(at_once);
+    }
+
+    #[inline]
+    pub(crate) fn at_once(&self) -> Option<&AtOnce<C>> {
+        self.0.get()
     }
 }
 
@@ -188,20 +195,19 @@ fn after(known: u32, span: Duration) -> u32 {
 }
 
 impl<C: Contract> ServiceSlot<C> {
-    /// Who carries out `operation`, or Get, where it is called, if that may be done now.
+    /// What carries out `operation`, or Get, where it is called, if that may be done now.
+    #[inline]
     pub(crate) fn direct(
         &self,
         operation: Option<&Operation>,
         options: &Options,
         context: Option<&CallContext>,
-    ) -> Option<Arc<dyn AtOnce<C>>> {
-        match self
+    ) -> Option<&AtOnce<C>> {
+        let batches = self.batches.run_now();
+        let may = self
             .common
-            .starts_at_once(operation, options, context, self.batches.run_now())
-        {
-            true => self.direct.0.get()?.upgrade(),
-            false => None,
-        }
+            .starts_at_once(operation, options, context, batches);
+        may.then(|| self.direct.at_once())?
     }
 }
 
@@ -227,7 +233,7 @@ impl Common {
         let fits = match operation {
             None => true,
             Some(operation) => {
-                let left = context.and_then(|context| context.deadline);
+                let left = context.and_then(|context| context.inherited.deadline);
                 let has_deadline = options.within.is_some() || left.is_some();
                 let group = match operation.group {
                     Group::Concurrent => true,

@@ -68,6 +68,14 @@ impl CallingService for Common {
         self
     }
 
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
     fn path(&self) -> &Arc<str> {
         &self.path
     }
@@ -92,6 +100,14 @@ impl CallingService for Common {
 impl<C: Contract> CallingService for ServiceSlot<C> {
     fn record(&self) -> &(dyn Any + Send + Sync) {
         &*self.common
+    }
+
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 
     fn path(&self) -> &Arc<str> {

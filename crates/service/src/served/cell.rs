@@ -1,0 +1,106 @@
+//! Where a service lies, and who lets its handlers in. The slot keeps it for callers that carry out
+//! what they call, and it does not keep the slot: they count no references to get there.
+
+use super::Served;
+use crate::{Group, Service};
+use motet_ports::{ActiveInterleave, EnteredInterleave};
+use motet_sync::SpinMutex;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Where a service lies.
+pub(super) struct ServiceCell<S: Service> {
+    place: SpinMutex<Place<S>>,
+    /// There once it serves.
+    interleave: OnceLock<ActiveInterleave>,
+    served: Weak<Served<S>>,
+}
+
+struct Place<S> {
+    /// `None` while an exclusive handler has the service, while it is built anew, and at its end.
+    service: Option<Arc<S>>,
+    /// Nothing comes in any more.
+    has_ended: bool,
+}
+
+impl<S: Service> ServiceCell<S> {
+    pub(super) fn new(served: Weak<Served<S>>) -> Self {
+        ServiceCell {
+            place: SpinMutex::new(Place {
+                service: None,
+                has_ended: false,
+            }),
+            interleave: OnceLock::new(),
+            served,
+        }
+    }
+
+    /// What serves, if something does.
+    pub(super) fn served(&self) -> Option<Arc<Served<S>>> {
+        self.served.upgrade()
+    }
+
+    /// Handlers are let in by this from here on.
+    pub(super) fn opened_by(&self, interleave: ActiveInterleave) {
+        // It serves once.
+        let _again = self.interleave.set(interleave);
+    }
+
+    pub(super) fn interleave(&self) -> Option<&ActiveInterleave> {
+        self.interleave.get()
+    }
+
+    /// Lets in a handler that begins where it is called, if it need not wait.
+    #[inline]
+    pub(super) fn enter(&self, group: Group) -> Option<EnteredInterleave<'_>> {
+        let interleave = self.interleave.get()?;
+        match group {
+            Group::Exclusive => interleave.try_exclusive(),
+            _ => interleave.try_concurrent(),
+        }
+    }
+
+    /// Reads the service where it lies, if it does.
+    #[inline]
+    pub(super) fn read<R>(&self, read: impl FnOnce(&S) -> R) -> Option<R> {
+        self.place.with(|place| place.service.as_deref().map(read))
+    }
+
+    /// For a handler that changes nothing.
+    #[inline]
+    pub(super) fn shared(&self) -> Option<Arc<S>> {
+        self.place.with(|place| place.service.clone())
+    }
+
+    /// For a handler that is alone, which puts it back.
+    #[inline]
+    pub(super) fn take(&self) -> Option<Arc<S>> {
+        self.place.with(|place| place.service.take())
+    }
+
+    /// Puts a service in; after the end it is dropped.
+    #[inline]
+    pub(super) fn put(&self, service: Arc<S>) {
+        drop(self.exchange(service));
+    }
+
+    /// As [`ServiceCell::put`]: what is not in it any more, to be dropped where nothing is locked.
+    #[inline]
+    pub(super) fn exchange(&self, service: Arc<S>) -> Option<Arc<S>> {
+        self.place.with(|place| match place.has_ended {
+            false => place.service.replace(service),
+            true => Some(service),
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.place.with(|place| place.service.is_none())
+    }
+
+    /// Takes the service out for good.
+    pub(super) fn end(&self) -> Option<Arc<S>> {
+        self.place.with(|place| {
+            place.has_ended = true;
+            place.service.take()
+        })
+    }
+}
