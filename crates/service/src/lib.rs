@@ -143,7 +143,7 @@ pub use service::{
     ServiceInfo, Subscription,
 };
 pub use snapshot::Snapshot;
-pub use state::{State, StateType};
+pub use state::{State, StateRef, StateType};
 pub use store::{Folder, Memory, Persist, Redb, Store};
 pub use subscribe::{Slow, Subscribe, SubscriptionInfo};
 pub use supervise::{Restart, Supervise};

@@ -33,7 +33,7 @@ use crate::queue::Queue;
 use crate::service::{AnyServed, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
 use crate::service::{OperationBody, SlotOf};
 use crate::{Contract, Cx, Fault, FaultCode, Group, Parts, Serves, Service, State};
-use cell::ServiceCell;
+use cell::{ServiceCell, SharedService};
 use loaded::LoadedState;
 use motet_dispatch::Timer;
 use motet_ports::{Activation, Interleave, Receive};
@@ -125,7 +125,7 @@ impl<S: Service> Served<S> {
 
     /// Begins to serve.
     fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
-        self.cell.put(Arc::new(service));
+        self.cell.put(SharedService::new(service));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
         let [one, three, five] = [(); 3].map(|()| Arc::clone(self));
         // One closure, whose future all three ports have: each more is compiled for each service.

@@ -1,17 +1,17 @@
 //! What Get answers with.
 
+use crate::StateRef;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 
 /// A state as it was at a version: the answer of Get. In a node it is shared, not copied.
 pub struct Snapshot<S> {
     /// How many changes the state had seen.
     pub version: u64,
     /// The state.
-    pub state: Arc<S>,
+    pub state: StateRef<S>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl<S> Clone for Snapshot<S> {
     fn clone(&self) -> Self {
         Snapshot {
             version: self.version,
-            state: Arc::clone(&self.state),
+            state: self.state.clone(),
         }
     }
 }
@@ -52,7 +52,7 @@ impl<'de, S: DeserializeOwned> Deserialize<'de> for Snapshot<S> {
         let written: Written<S> = Written::deserialize(reader)?;
         Ok(Snapshot {
             version: written.version,
-            state: Arc::new(written.state),
+            state: StateRef::from(written.state),
         })
     }
 }

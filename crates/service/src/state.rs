@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use triomphe::Arc;
 
 /// What a state can be: implemented by every type that has what it asks for. The attribute
 /// [`data`](crate::data) derives all of it but `Default`.
@@ -34,18 +34,23 @@ impl<S> StateType for S where
 /// assert_eq!((before.len(), state.len()), (2, 3));
 /// ```
 pub struct State<S> {
-    value: Arc<S>,
+    value: StateRef<S>,
     changed: bool,
 }
+
+/// A state that is shared: to clone this copies nothing. As an [`Arc`](std::sync::Arc) without weak
+/// references, which takes less time to ask whether others share it.
+#[derive(PartialEq, Eq)]
+pub struct StateRef<S>(Arc<S>);
 
 impl<S: Clone> State<S> {
     /// A state that has not changed yet.
     #[must_use]
     pub fn new(value: S) -> Self {
-        Self::of(Arc::new(value))
+        Self::of(StateRef::from(value))
     }
 
-    pub(crate) fn of(value: Arc<S>) -> Self {
+    pub(crate) fn of(value: StateRef<S>) -> Self {
         State {
             value,
             changed: false,
@@ -54,13 +59,13 @@ impl<S: Clone> State<S> {
 
     /// The state as it is now, for whoever wants to keep it.
     #[must_use]
-    pub fn snapshot(&self) -> Arc<S> {
-        Arc::clone(&self.value)
+    pub fn snapshot(&self) -> StateRef<S> {
+        self.value.clone()
     }
 
     /// Replaces all of it.
     pub fn set(&mut self, value: S) {
-        self.value = Arc::new(value);
+        self.value = StateRef::from(value);
         self.changed = true;
     }
 
@@ -75,7 +80,7 @@ impl<S: Clone> State<S> {
     }
 
     /// Back to a snapshot.
-    pub(crate) fn restore(&mut self, snapshot: Arc<S>) {
+    pub(crate) fn restore(&mut self, snapshot: StateRef<S>) {
         self.value = snapshot;
         self.changed = false;
     }
@@ -92,7 +97,7 @@ impl<S> Deref for State<S> {
 impl<S: Clone> DerefMut for State<S> {
     fn deref_mut(&mut self) -> &mut S {
         self.changed = true;
-        Arc::make_mut(&mut self.value)
+        Arc::make_mut(&mut self.value.0)
     }
 }
 
@@ -105,5 +110,39 @@ impl<S: Clone + Default> Default for State<S> {
 impl<S: fmt::Debug> fmt::Debug for State<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
+    }
+}
+
+impl<S> StateRef<S> {
+    /// Whether nobody else shares it.
+    #[must_use]
+    pub fn is_unique(&self) -> bool {
+        self.0.is_unique()
+    }
+}
+
+impl<S> From<S> for StateRef<S> {
+    fn from(value: S) -> Self {
+        StateRef(Arc::new(value))
+    }
+}
+
+impl<S> Deref for StateRef<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.0
+    }
+}
+
+impl<S> Clone for StateRef<S> {
+    fn clone(&self) -> Self {
+        StateRef(Arc::clone(&self.0))
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for StateRef<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -7,6 +7,9 @@ use motet_ports::{ActiveInterleave, EnteredInterleave};
 use motet_sync::SpinMutex;
 use std::sync::{Arc, OnceLock, Weak};
 
+/// A service that handlers share. Without weak references it takes less time to ask whether they do.
+pub(super) type SharedService<S> = triomphe::Arc<S>;
+
 /// Where a service lies.
 pub(super) struct ServiceCell<S: Service> {
     place: SpinMutex<Place<S>>,
@@ -17,7 +20,7 @@ pub(super) struct ServiceCell<S: Service> {
 
 struct Place<S> {
     /// `None` while an exclusive handler has the service, while it is built anew, and at its end.
-    service: Option<Arc<S>>,
+    service: Option<SharedService<S>>,
     /// Nothing comes in any more.
     has_ended: bool,
 }
@@ -67,25 +70,25 @@ impl<S: Service> ServiceCell<S> {
 
     /// For a handler that changes nothing.
     #[inline]
-    pub(super) fn shared(&self) -> Option<Arc<S>> {
+    pub(super) fn shared(&self) -> Option<SharedService<S>> {
         self.place.with(|place| place.service.clone())
     }
 
     /// For a handler that is alone, which puts it back.
     #[inline]
-    pub(super) fn take(&self) -> Option<Arc<S>> {
+    pub(super) fn take(&self) -> Option<SharedService<S>> {
         self.place.with(|place| place.service.take())
     }
 
     /// Puts a service in; after the end it is dropped.
     #[inline]
-    pub(super) fn put(&self, service: Arc<S>) {
+    pub(super) fn put(&self, service: SharedService<S>) {
         drop(self.exchange(service));
     }
 
     /// As [`ServiceCell::put`]: what is not in it any more, to be dropped where nothing is locked.
     #[inline]
-    pub(super) fn exchange(&self, service: Arc<S>) -> Option<Arc<S>> {
+    pub(super) fn exchange(&self, service: SharedService<S>) -> Option<SharedService<S>> {
         self.place.with(|place| match place.has_ended {
             false => place.service.replace(service),
             true => Some(service),
@@ -97,7 +100,7 @@ impl<S: Service> ServiceCell<S> {
     }
 
     /// Takes the service out for good.
-    pub(super) fn end(&self) -> Option<Arc<S>> {
+    pub(super) fn end(&self) -> Option<SharedService<S>> {
         self.place.with(|place| {
             place.has_ended = true;
             place.service.take()

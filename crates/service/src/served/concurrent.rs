@@ -1,5 +1,6 @@
 //! Handlers that change nothing: `&self`, and those without the service.
 
+use super::cell::SharedService;
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::options::RequestEnvelope;
@@ -108,7 +109,7 @@ impl<S: Service> Served<S> {
     fn begin_concurrent(
         &self,
         item: &mut OperationItem<ContractOf<S>>,
-    ) -> Result<(Instant, Arc<S>), Fault> {
+    ) -> Result<(Instant, SharedService<S>), Fault> {
         let common = &self.slot.common;
         item.room.leave();
         let begun = self.slot.common.in_time(item.envelope.deadline)?;

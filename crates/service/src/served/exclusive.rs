@@ -1,6 +1,6 @@
 //! Handlers that change the state: `&mut self`, alone.
 
-use super::cell::ServiceCell;
+use super::cell::{ServiceCell, SharedService};
 use super::records::{Keyed, Looked};
 use super::restart::{BuiltAnew, TakenService};
 use super::steps::ServedSteps;
@@ -8,10 +8,11 @@ use super::telling::Telling;
 use super::uniform::{Allowed, UniformChange, change_uniform, commit, is_stored_each_time};
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
+use crate::json::to_value;
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
 use crate::service::{Common, ContractOf, Figures, OperationBody, OperationItem, SlotOf, StateOf};
-use crate::{Contract, Cx, Fault, Serves, Service};
+use crate::{Contract, Cx, Fault, Serves, Service, StateRef};
 use motet_dispatch::spawn;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 /// What is kept of the time before an exclusive handler.
 struct Before<C: Contract> {
     /// The state, if it may have to be restored.
-    state: Option<Arc<C::State>>,
+    state: Option<StateRef<C::State>>,
     /// Whether a change is told, and the request of which it comes.
     told: Option<Arc<C::Request>>,
 }
@@ -186,7 +187,7 @@ impl<S: Service> Served<S> {
         };
         let changed = settle::<S>(common, service, &before, keyed, &outcome);
         if self.is_to_be_stored(&changed, &cx)
-            && let Err(fault) = commit(&**self, &*shared).await
+            && let Err(fault) = commit(&**self, to_value(&**shared.state())).await
         {
             // What is not stored is not served: the state is read again.
             drop(shared);
@@ -276,7 +277,12 @@ impl<S: Service> ServiceCell<S> {
     }
 
     /// A handler has panicked and may have left the state torn, which is never served.
-    fn torn(&self, mut shared: Arc<S>, before: Option<Arc<StateOf<S>>>, panicked: &Panicked) {
+    fn torn(
+        &self,
+        mut shared: SharedService<S>,
+        before: Option<StateRef<StateOf<S>>>,
+        panicked: &Panicked,
+    ) {
         match before {
             Some(before) => {
                 alone(&mut shared).state_mut().restore(before);
@@ -316,7 +322,7 @@ fn settle<S: Service>(
 ) -> Changed {
     let failed = ContractOf::<S>::fault(outcome).is_some();
     if let (true, Some(state)) = (failed, &before.state) {
-        service.state_mut().restore(Arc::clone(state));
+        service.state_mut().restore(state.clone());
     }
     let changed = service.state_mut().take_changed();
     if changed {
@@ -334,6 +340,6 @@ fn settle<S: Service>(
 }
 
 /// The service, to be changed.
-fn alone<S>(shared: &mut Arc<S>) -> &mut S {
-    Arc::get_mut(shared).expect("an exclusive handler is alone")
+fn alone<S>(shared: &mut SharedService<S>) -> &mut S {
+    SharedService::get_mut(shared).expect("an exclusive handler is alone")
 }

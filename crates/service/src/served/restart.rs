@@ -2,7 +2,7 @@
 //! intensity).
 
 use super::Served;
-use super::cell::ServiceCell;
+use super::cell::{ServiceCell, SharedService};
 use super::steps::ServedSteps;
 use crate::lifecycle::Lifecycle;
 use crate::report::Level;
@@ -76,7 +76,7 @@ impl<S: Service> Served<S> {
         let version = common.next_version();
         let slot = &self.slot;
         drop(slot.tells(slot.telling_state(version, service.state())));
-        let service = Arc::new(service);
+        let service = SharedService::new(service);
         // Dropped when nothing is locked.
         let _before = {
             // Under the lock: who ends the service sets its life, and then empties the cell.

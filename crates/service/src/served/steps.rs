@@ -1,6 +1,7 @@
 //! What a service at work does of its own. What is the same for all of them asks it for that, and
 //! is compiled once.
 
+use super::cell::SharedService;
 use super::{Served, SetGoing, schema_hash};
 use crate::json::{from_value, to_value};
 use crate::patch::Patch;
@@ -11,8 +12,8 @@ use serde_json::Value;
 use std::any::Any;
 use std::sync::Arc;
 
-/// A service, whatever its type.
-pub(super) type AnyOne = Arc<dyn Any + Send + Sync>;
+/// A [`SharedService`], whatever its type.
+pub(super) type AnyOne = Box<dyn Any + Send + Sync>;
 
 /// Tells subscribers of a change when it is dropped.
 pub(super) type Untold<'a> = Box<dyn Send + 'a>;
@@ -42,7 +43,7 @@ pub(super) trait ServedSteps: AnyServed {
     fn is_empty(&self) -> bool;
 
     /// Its state as JSON.
-    fn state_value(&self, service: &(dyn Any + Send + Sync)) -> Result<Value, Fault>;
+    fn state_value(&self, service: &AnyOne) -> Result<Value, Fault>;
     /// A state that is to be its own, as JSON.
     fn new_value(&self, state: &(dyn Any + Send)) -> Result<Value, Fault>;
     /// What tells the schema of its state from another.
@@ -59,7 +60,7 @@ pub(super) trait ServedSteps: AnyServed {
 }
 
 /// The service of the type that it has.
-fn typed<S: Service>(service: &(dyn Any + Send + Sync)) -> &S {
+fn typed<S: Service>(service: &AnyOne) -> &SharedService<S> {
     service.downcast_ref().expect("it came out of this cell")
 }
 
@@ -81,23 +82,26 @@ impl<S: Service> ServedSteps for Served<S> {
     }
 
     fn shared(&self) -> Option<AnyOne> {
-        self.cell.shared().map(|service| service as AnyOne)
+        self.cell
+            .shared()
+            .map(|service| Box::new(service) as AnyOne)
     }
 
     fn take(&self) -> Option<AnyOne> {
-        self.cell.take().map(|service| service as AnyOne)
+        self.cell.take().map(|service| Box::new(service) as AnyOne)
     }
 
     fn put(&self, service: AnyOne) {
         let service = service.downcast();
-        self.cell.put(service.expect("it came out of this cell"));
+        let service: Box<SharedService<S>> = service.expect("it came out of this cell");
+        self.cell.put(*service);
     }
 
     fn is_empty(&self) -> bool {
         self.cell.is_empty()
     }
 
-    fn state_value(&self, service: &(dyn Any + Send + Sync)) -> Result<Value, Fault> {
+    fn state_value(&self, service: &AnyOne) -> Result<Value, Fault> {
         to_value(&**typed::<S>(service).state())
     }
 
@@ -117,12 +121,13 @@ impl<S: Service> ServedSteps for Served<S> {
                 state.expect("it came by the slot of this service")
             }
             NewState::Patched(patch) => {
-                let mut value = self.state_value(&**service)?;
+                let mut value = self.state_value(service)?;
                 patch.apply(&mut value)?;
                 Box::new(from_value("the patched state", value)?)
             }
         };
-        let service = Arc::get_mut(service).and_then(|service| service.downcast_mut::<S>());
+        let service = service.downcast_mut::<SharedService<S>>();
+        let service = service.and_then(SharedService::get_mut);
         let service = service.expect("an exclusive handler is alone");
         service.state_mut().set(*state);
         service.state_mut().take_changed();
@@ -130,7 +135,7 @@ impl<S: Service> ServedSteps for Served<S> {
     }
 
     fn telling_all<'a>(&'a self, version: u64, service: &AnyOne) -> Untold<'a> {
-        let state = typed::<S>(&**service).state();
+        let state = typed::<S>(service).state();
         Box::new(self.slot.tells(self.slot.telling_state(version, state)))
     }
 

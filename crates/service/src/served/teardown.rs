@@ -1,5 +1,6 @@
 //! The end of a service.
 
+use super::cell::SharedService;
 use super::steps::ServedSteps;
 use super::{Running, Served};
 use crate::context::Panicked;
@@ -59,7 +60,10 @@ impl<S: Service> Served<S> {
     /// Runs the last handler, or stops the service.
     async fn run_last(self: Arc<Self>, cx: Cx, what: OperationBody<ContractOf<S>>) -> LastAnswer {
         let common = &self.slot.common;
-        let service = self.cell.end().and_then(Arc::into_inner);
+        let service = self
+            .cell
+            .end()
+            .and_then(|service| SharedService::try_unwrap(service).ok());
         let answer = match (what, service) {
             (OperationBody::Request(request, reply), Some(service)) => {
                 let captured = self.capture_of(&cx.envelope, &request);

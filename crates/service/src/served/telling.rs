@@ -3,14 +3,14 @@
 //! after.
 
 use crate::service::ServiceSlot;
-use crate::{Contract, Cx, Event, Notification, State};
+use crate::{Contract, Cx, Event, Notification, State, StateRef};
 use std::sync::Arc;
 
 /// What subscribers are to be told. In a box: to hand on what most changes lack takes no time.
 pub(super) struct Telling<C: Contract> {
     notification: Notification<C>,
     /// For those who have no room for more.
-    state: Arc<C::State>,
+    state: StateRef<C::State>,
 }
 
 impl<C: Contract> ServiceSlot<C> {
@@ -26,7 +26,7 @@ impl<C: Contract> ServiceSlot<C> {
         let state = state.snapshot();
         let event = match failed {
             false => Event::Operation(request),
-            true => Event::Replace(Arc::clone(&state)),
+            true => Event::Replace(state.clone()),
         };
         let mut notification = Notification::new(self.common.version(), event);
         notification.keys = cx.take_keys();
@@ -46,7 +46,7 @@ impl<C: Contract> ServiceSlot<C> {
             return None;
         }
         let state = state.snapshot();
-        let notification = Notification::new(version, Event::Replace(Arc::clone(&state)));
+        let notification = Notification::new(version, Event::Replace(state.clone()));
         Some(Box::new(Telling {
             notification,
             state,
@@ -71,7 +71,7 @@ pub(super) struct Tells<'a, C: Contract> {
 impl<C: Contract> Drop for Tells<'_, C> {
     fn drop(&mut self) {
         if let Some(telling) = &self.telling {
-            let state = || Arc::clone(&telling.state);
+            let state = || telling.state.clone();
             self.slot.notify(&telling.notification, state);
         }
     }

@@ -39,7 +39,7 @@ pub(super) async fn change_uniform(
     let (state, name, what, is_allowed) = match change {
         UniformChange::Save => {
             let saved = match served.shared() {
-                Some(service) => commit(&*served, &*service).await,
+                Some(service) => commit(&*served, served.state_value(&service)).await,
                 None => Err(common.absence()),
             };
             return drop(to.post(saved));
@@ -132,7 +132,7 @@ async fn set(
     }
     if is_to_be_stored
         && is_stored_each_time(&**served)
-        && let Err(fault) = commit(&**served, &*service).await
+        && let Err(fault) = commit(&**served, served.state_value(&service)).await
     {
         drop(service);
         giving.give(Err(fault.clone()));
@@ -150,7 +150,7 @@ async fn set(
 /// Stores the state, if the service has a store.
 pub(super) async fn commit(
     served: &dyn ServedSteps,
-    service: &(dyn Any + Send + Sync),
+    state: Result<Value, Fault>,
 ) -> Result<(), Fault> {
     let common = served.common();
     let Some((_, writer)) = &served.plan().persist else {
@@ -160,7 +160,7 @@ pub(super) async fn commit(
         contract: common.uri.to_owned(),
         version: common.version(),
         schema: served.schema_hash(),
-        state: served.state_value(service)?,
+        state: state?,
         keys: common.keys.lock().stored(),
     };
     let bytes = saved.write()?;

@@ -12,7 +12,7 @@ use crate::json::{To, from_value, to_text, to_value};
 use crate::latency::OperationLatency;
 use crate::options::Options;
 use crate::patch::Patch;
-use crate::{Fault, Group, Operation, Snapshot, StateType, Verb};
+use crate::{Fault, Group, Operation, Snapshot, StateRef, StateType, Verb};
 use motet_ports::{Reply, reply};
 use serde_json::Value;
 use std::sync::Arc;
@@ -43,18 +43,18 @@ impl AnyUniform {
 /// A state whose type is not known, as JSON.
 pub(crate) trait StateJson: Send + Sync {
     /// With its version.
-    fn value(self: Arc<Self>, version: u64) -> Result<Value, Fault>;
+    fn value(self: Box<Self>, version: u64) -> Result<Value, Fault>;
     fn text(&self) -> Result<Vec<u8>, Fault>;
 }
 
-impl<S: StateType> StateJson for S {
-    fn value(self: Arc<Self>, version: u64) -> Result<Value, Fault> {
-        let state = self;
+impl<S: StateType> StateJson for StateRef<S> {
+    fn value(self: Box<Self>, version: u64) -> Result<Value, Fault> {
+        let state = *self;
         to_value(&Snapshot { version, state })
     }
 
     fn text(&self) -> Result<Vec<u8>, Fault> {
-        to_text(self)
+        to_text(&**self)
     }
 }
 

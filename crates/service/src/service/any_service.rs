@@ -131,7 +131,7 @@ pub(crate) trait AnyService: Send + Sync {
 }
 
 /// A version, and the state.
-type Getting = Pin<Box<dyn Future<Output = Result<(u64, Arc<dyn StateJson>), Fault>> + Send>>;
+type Getting = Pin<Box<dyn Future<Output = Result<(u64, Box<dyn StateJson>), Fault>> + Send>>;
 
 /// Calls a service whose contract is not known, by names and JSON.
 ///
@@ -319,7 +319,7 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
         let client = Client::here(self);
         Box::pin(async move {
             let Snapshot { version, state } = client.get().with(options).await?;
-            Ok((version, state as Arc<dyn StateJson>))
+            Ok((version, Box::new(state) as Box<dyn StateJson>))
         })
     }
 

@@ -1,7 +1,7 @@
 //! Notifications: what subscribers are told.
 
-use crate::Contract;
 use crate::weight::length;
+use crate::{Contract, StateRef};
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub enum Event<C: Contract> {
     /// This operation has changed the state.
     Operation(Arc<C::Request>),
     /// This is the whole state.
-    Replace(Arc<C::State>),
+    Replace(StateRef<C::State>),
     /// So many notifications did not find room in the queue of the subscriber, here.
     Lost(u64),
     /// The publisher, or the subscription, has ended: nothing follows.
@@ -51,7 +51,7 @@ impl<C: Contract> Notification<C> {
 
     /// The whole state, if that is what this tells.
     #[must_use]
-    pub fn state(&self) -> Option<&Arc<C::State>> {
+    pub fn state(&self) -> Option<&StateRef<C::State>> {
         match &self.event {
             Event::Replace(state) => Some(state),
             _ => None,
@@ -102,7 +102,7 @@ impl<C: Contract> Clone for Event<C> {
     fn clone(&self) -> Self {
         match self {
             Event::Operation(request) => Event::Operation(Arc::clone(request)),
-            Event::Replace(state) => Event::Replace(Arc::clone(state)),
+            Event::Replace(state) => Event::Replace(state.clone()),
             Event::Lost(count) => Event::Lost(*count),
             Event::Gone => Event::Gone,
         }

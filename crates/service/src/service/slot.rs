@@ -16,7 +16,7 @@ use crate::options::RequestEnvelope;
 use crate::patch::Patch;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
-use crate::{Contract, Fault, FaultCode, Group, Notification, Operation, Service, Verb};
+use crate::{Contract, Fault, FaultCode, Group, Notification, Operation, Service, StateRef, Verb};
 use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -256,7 +256,11 @@ impl<C: Contract> ServiceSlot<C> {
     }
 
     /// Tells subscribers of a change that an exclusive handler has made.
-    pub(crate) fn notify(&self, notification: &Notification<C>, state: impl Fn() -> Arc<C::State>) {
+    pub(crate) fn notify(
+        &self,
+        notification: &Notification<C>,
+        state: impl Fn() -> StateRef<C::State>,
+    ) {
         let now = self.common.shared.deadlines.clock().now();
         self.subscriptions.notify(notification, now, state);
     }

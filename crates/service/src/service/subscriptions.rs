@@ -16,7 +16,7 @@ mod target;
 use super::any_notification::AnyNotification;
 use super::new_subscription::NewSubscription;
 use crate::json::To;
-use crate::{Contract, Event, Notification, Subscribe, SubscriptionInfo};
+use crate::{Contract, Event, Notification, StateRef, Subscribe, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +86,7 @@ impl<C: Contract> Subscriptions<C> {
         sink: Sink<C>,
         version: u64,
         now: Instant,
-        state: impl Fn() -> Arc<C::State>,
+        state: impl Fn() -> StateRef<C::State>,
     ) -> u64 {
         // None: a time that nobody lives to see.
         let expires = how.expires.and_then(|span| now.checked_add(span));
@@ -137,7 +137,7 @@ impl<C: Contract> Subscriptions<C> {
         &self,
         notification: &Notification<C>,
         now: Instant,
-        state: impl Fn() -> Arc<C::State>,
+        state: impl Fn() -> StateRef<C::State>,
     ) {
         if !self.are_wanted() {
             return;
@@ -265,7 +265,7 @@ impl<C: Contract> Inner<C> {
         &self,
         how: &Subscribe,
         version: u64,
-        state: impl Fn() -> Arc<C::State>,
+        state: impl Fn() -> StateRef<C::State>,
     ) -> Vec<Notification<C>> {
         let whole = |reinstated| {
             let mut first = Notification::new(version, Event::Replace(state()));

@@ -2,7 +2,7 @@
 
 use super::Sink;
 use crate::service::any_notification::AnyNotification;
-use crate::{Contract, Event, Notification, Slow};
+use crate::{Contract, Event, Notification, Slow, StateRef};
 use motet_ports::Port;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl<C: Contract> Target<C> {
     }
 
     /// In place of all that waits: the state as it is.
-    pub(super) fn coalesce(&self, version: u64, state: Arc<C::State>) {
+    pub(super) fn coalesce(&self, version: u64, state: StateRef<C::State>) {
         if let Sink::Port(port) = &self.sink {
             while port.test().is_some() {}
             drop(port.post(Notification::new(version, Event::Replace(state))));
