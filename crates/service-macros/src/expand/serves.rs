@@ -68,6 +68,18 @@ fn job_arm(method: &ContractMethod, names: &Names, call: &TokenStream) -> TokenS
     }
 }
 
+/// The arms of the methods of a group that are not async.
+fn arms_now(contract: &Contract, names: &Names, group: Group) -> Vec<TokenStream> {
+    let of_group = contract.methods.iter().filter(|method| {
+        let waits = method.is_async;
+        method.group == group && !waits
+    });
+    let service = || Some(quote!(service));
+    of_group
+        .map(|method| arm(method, names, service()))
+        .collect()
+}
+
 pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
     let Names {
         marker,
@@ -89,6 +101,8 @@ pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
     let exclusive = arms(Group::Exclusive, Some(quote!(service)));
     let teardown = arms(Group::Teardown, Some(quote!(service)));
     let independent = arms(Group::Independent, None);
+    let concurrent_now = arms_now(contract, names, Group::Concurrent);
+    let exclusive_now = arms_now(contract, names, Group::Exclusive);
     let beats = contract
         .methods
         .iter()
@@ -115,6 +129,18 @@ pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
                 request: #request,
             ) -> impl ::core::future::Future<Output = #outcome> + ::core::marker::Send + 'a {
                 async move { match request { #(#exclusive)* _ => #outcome::Misplaced } }
+            }
+
+            fn concurrent_now(service: &S, cx: &::motet_service::Cx, request: #request) -> #outcome {
+                match request { #(#concurrent_now)* _ => #outcome::Misplaced }
+            }
+
+            fn exclusive_now(
+                service: &mut S,
+                cx: &::motet_service::Cx,
+                request: #request,
+            ) -> #outcome {
+                match request { #(#exclusive_now)* _ => #outcome::Misplaced }
             }
 
             fn teardown(

@@ -2,7 +2,7 @@
 
 use super::cell::SharedService;
 use super::{Served, misplaced};
-use crate::context::{Panicked, complete};
+use crate::context::Panicked;
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
 use crate::service::{Common, ContractOf, OwnThreads};
@@ -250,7 +250,7 @@ pub(super) fn query_now<S: Service>(
     cx: &Cx,
     request: <ContractOf<S> as Contract>::Request,
 ) -> Result<<ContractOf<S> as Contract>::Outcome, Panicked> {
-    let running = || complete(ContractOf::<S>::concurrent(service, cx, request));
+    let running = || ContractOf::<S>::concurrent_now(service, cx, request);
     cx.run_now(running)
 }
 

@@ -7,7 +7,7 @@ use super::steps::ServedSteps;
 use super::telling::Telling;
 use super::uniform::{Allowed, UniformChange, change_uniform, commit, is_stored_each_time};
 use super::{Served, misplaced};
-use crate::context::{Panicked, complete};
+use crate::context::Panicked;
 use crate::json::to_value;
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
@@ -238,6 +238,7 @@ impl<S: Service> Served<S> {
 impl<S: Service> ServiceCell<S> {
     /// Runs the handler of a method that is not async. The caller is alone, and the service has no
     /// store. Subscribers are not told yet.
+    #[inline(always)]
     pub(super) fn change_now(
         &self,
         slot: &SlotOf<S>,
@@ -255,7 +256,7 @@ impl<S: Service> ServiceCell<S> {
         };
         let service = alone(&mut shared);
         let before = before::<S>(slot, service, &request);
-        let running = || complete(ContractOf::<S>::exclusive(&mut *service, cx, request));
+        let running = || ContractOf::<S>::exclusive_now(&mut *service, cx, request);
         let outcome = match cx.run_now(running) {
             Ok(outcome) => outcome,
             Err(panicked) => {
@@ -298,6 +299,7 @@ impl<S: Service> ServiceCell<S> {
 }
 
 /// What must be kept before an exclusive handler runs.
+#[inline(always)]
 fn before<S: Service>(
     slot: &SlotOf<S>,
     service: &S,
@@ -313,6 +315,7 @@ fn before<S: Service>(
 
 /// An exclusive handler has ended: undoes what is to be undone, counts the version, keeps the
 /// answer to a key.
+#[inline(always)]
 fn settle<S: Service>(
     common: &Common,
     service: &mut S,

@@ -1,6 +1,7 @@
 //! What the attribute `contract` makes of a trait, as traits.
 
 use super::client::Client;
+use crate::context::complete;
 use crate::json::Answering;
 use crate::weight::length;
 use crate::{Cx, Fault, Operation, Options, Service, StateType};
@@ -96,6 +97,16 @@ pub trait Serves<S>: Contract {
         cx: &'a Cx,
         request: Self::Request,
     ) -> impl Future<Output = Self::Outcome> + Send + 'a;
+
+    /// Runs a concurrent operation whose method is not async.
+    fn concurrent_now(service: &S, cx: &Cx, request: Self::Request) -> Self::Outcome {
+        complete(Self::concurrent(service, cx, request))
+    }
+
+    /// Runs an exclusive operation whose method is not async.
+    fn exclusive_now(service: &mut S, cx: &Cx, request: Self::Request) -> Self::Outcome {
+        complete(Self::exclusive(service, cx, request))
+    }
 
     /// Runs the last operation.
     fn teardown(
