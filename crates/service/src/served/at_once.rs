@@ -60,6 +60,7 @@ fn run<S: Service>(
     request: <ContractOf<S> as Contract>::Request,
     options: &mut Options,
     context: Option<&CallContext>,
+    outcome: &mut Option<<ContractOf<S> as Contract>::Outcome>,
 ) -> RanOr<ContractOf<S>> {
     // From here on the context of the handler keeps the slot: nothing is counted to get to it.
     let mut cx = Cx::of(own, RequestEnvelope::default());
@@ -84,21 +85,24 @@ fn run<S: Service>(
     cx.envelope = RequestEnvelope::new(options, context, clock, None);
     cx.context.inherited = cx.envelope.inherited();
     let ended = match group {
-        Group::Exclusive => cell.change_now(slot, &cx, request, None),
-        _ => read_now(common, cell, &cx, request).map(|outcome| (outcome, None)),
+        Group::Exclusive => cell.change_now(slot, &cx, request, None, outcome),
+        _ => {
+            let read = read_now(common, cell, &cx, request);
+            read.map(|read| {
+                *outcome = Some(read);
+                None
+            })
+        }
     };
-    let ended = ended.map(|(outcome, telling)| {
-        tell_at_once(slot, telling);
-        outcome
-    });
-    let result = ended.map_err(|failed| match failed {
+    let result = ended.map(|telling| tell_at_once(slot, telling));
+    let result = result.map_err(|failed| match failed {
         Failed::Fault(fault) => fault,
         Failed::Panic(panicked) => common.panic_fault(&panicked),
     });
     if let Some(begun) = begun {
         common.has_run(operation, begun, None, calls);
     }
-    if let Ok(outcome) = &result
+    if let Some(outcome) = outcome
         && ContractOf::<S>::fault(outcome).is_some()
     {
         Figures::count(&common.figures.faults);

@@ -33,11 +33,8 @@ struct Changed {
     keyed: bool,
 }
 
-/// The outcome of a change, and whom to tell of it.
-type Ended<S> = (
-    <ContractOf<S> as Contract>::Outcome,
-    Option<Box<Telling<ContractOf<S>>>>,
-);
+/// Whom to tell of a change.
+type ToTell<S> = Option<Box<Telling<ContractOf<S>>>>;
 
 /// Why a change has no outcome.
 pub(super) enum Failed {
@@ -86,14 +83,18 @@ impl<S: Service> Served<S> {
             Looked::New(keyed) => Some(keyed),
             Looked::Answered(answer) => return self.give(reply, answer, captured),
         };
-        let ended = self.cell.change_now(&self.slot, &cx, request, keyed);
-        if !matches!(ended, Ok((_, Some(_)))) {
+        let mut outcome = None;
+        let ended = self
+            .cell
+            .change_now(&self.slot, &cx, request, keyed, &mut outcome);
+        if !matches!(ended, Ok(Some(_))) {
             self.slot
                 .common
                 .has_run(operation, begun, cx.envelope.posted, 1);
         }
         match ended {
-            Ok((outcome, telling)) => {
+            Ok(telling) => {
+                let outcome = outcome.expect("a handler that ends has one");
                 let is_told = telling.is_some();
                 let tells = self.slot.tells(telling);
                 self.answer(&cx, outcome, reply, captured);
@@ -236,16 +237,18 @@ impl<S: Service> Served<S> {
 }
 
 impl<S: Service> ServiceCell<S> {
-    /// Runs the handler of a method that is not async. The caller is alone, and the service has no
+    /// Runs the handler of a method that is not async, which leaves its outcome where it is to be: to
+    /// hand it on takes as long as a short handler. The caller is alone, and the service has no
     /// store. Subscribers are not told yet.
-    #[inline(always)]
+    #[inline]
     pub(super) fn change_now(
         &self,
         slot: &SlotOf<S>,
         cx: &Cx,
         request: <ContractOf<S> as Contract>::Request,
         keyed: Option<Keyed>,
-    ) -> Result<Ended<S>, Failed> {
+        outcome: &mut Option<<ContractOf<S> as Contract>::Outcome>,
+    ) -> Result<ToTell<S>, Failed> {
         let common = &*slot.common;
         common
             .has_version(cx.envelope.if_version())
@@ -256,15 +259,18 @@ impl<S: Service> ServiceCell<S> {
         };
         let service = alone(&mut shared);
         let before = before::<S>(slot, service, &request);
-        let running = || ContractOf::<S>::exclusive_now(&mut *service, cx, request);
-        let outcome = match cx.run_now(running) {
+        let outcome = cx.run_now(|| {
+            let given = ContractOf::<S>::exclusive_now(&mut *service, cx, request);
+            &*outcome.insert(given)
+        });
+        let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(panicked) => {
                 self.torn(shared, before.state, &panicked);
                 return Err(Failed::Panic(panicked));
             }
         };
-        let changed = settle::<S>(common, service, &before, keyed, &outcome);
+        let changed = settle::<S>(common, service, &before, keyed, outcome);
         if cx.wants_save() && !changed.failed {
             drop(shared);
             let fault = common.no_store();
@@ -274,7 +280,7 @@ impl<S: Service> ServiceCell<S> {
         let told = before.told.filter(|_| changed.changed);
         let telling = slot.telling(cx, shared.state(), told, changed.failed);
         self.put(shared);
-        Ok((outcome, telling))
+        Ok(telling)
     }
 
     /// A handler has panicked and may have left the state torn, which is never served.
@@ -299,7 +305,7 @@ impl<S: Service> ServiceCell<S> {
 }
 
 /// What must be kept before an exclusive handler runs.
-#[inline(always)]
+#[inline]
 fn before<S: Service>(
     slot: &SlotOf<S>,
     service: &S,
@@ -315,7 +321,7 @@ fn before<S: Service>(
 
 /// An exclusive handler has ended: undoes what is to be undone, counts the version, keeps the
 /// answer to a key.
-#[inline(always)]
+#[inline]
 fn settle<S: Service>(
     common: &Common,
     service: &mut S,

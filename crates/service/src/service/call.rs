@@ -45,8 +45,11 @@ pub(crate) enum Make<C: Contract, T: Send + 'static> {
     Uniform(Uniform<C>, fn(Uniform<C>, To<T>) -> OperationBody<C>),
 }
 
-/// The result of what is called; or that back, with the slot.
-type RunOr<C, T> = Result<Result<T, Fault>, (Make<C, T>, Arc<ServiceSlot<C>>)>;
+/// The outcome of what is called; or its request, with the slot.
+type RunOr<C> = Result<
+    Result<<C as Contract>::Outcome, Fault>,
+    (<C as Contract>::Request, Arc<ServiceSlot<C>>),
+>;
 
 /// An operation that all services have.
 pub(crate) enum Uniform<C: Contract> {
@@ -145,10 +148,22 @@ where
             Ok(slot) => slot,
             Err(remote) => return Calling(self.make.send(&remote, self.options)),
         };
-        let ran = self.make.run(slot, &mut self.options, context.as_ref());
-        Calling(match ran {
-            Ok(result) => Stage::Done(Some(result)),
-            Err((make, slot)) => make.post(&slot, self.options, context),
+        let options = &mut self.options;
+        Calling(match self.make {
+            Make::Operation(request, reply, read) => {
+                match run(slot, request, options, context.as_ref()) {
+                    Ok(outcome) => Stage::Done(Some(outcome.and_then(read))),
+                    Err((request, slot)) => {
+                        let make = Make::Operation(request, reply, read);
+                        make.post(&slot, self.options, context)
+                    }
+                }
+            }
+            Make::Get(make, read) => match get(&slot, options, context.as_ref()) {
+                Some(state) => Stage::Done(Some(state.map(read))),
+                None => Make::Get(make, read).post(&slot, self.options, context),
+            },
+            uniform @ Make::Uniform(..) => uniform.post(&slot, self.options, context),
         })
     }
 }
@@ -162,44 +177,44 @@ impl<C: Contract, T: DeserializeOwned + Send + 'static> Make<C, T> {
     }
 }
 
-impl<C: Contract, T: Send + 'static> Make<C, T> {
-    /// Has the operation carried out here and now; given back when it would have to wait.
-    #[inline]
-    fn run(
-        self,
-        slot: Arc<ServiceSlot<C>>,
-        options: &mut Options,
-        context: Option<&CallContext>,
-    ) -> RunOr<C, T> {
-        match self {
-            Make::Operation(request, reply, read) => {
-                let operation = C::operation(&request);
-                let direct = slot.direct(Some(operation), options, context);
-                let Some(run) = direct.map(|at_once| at_once.run) else {
-                    return Err((Make::Operation(request, reply, read), slot));
-                };
-                let ran = match options.at_once {
-                    true => {
-                        let common = Arc::clone(&slot.common);
-                        let run = || run(slot, operation, request, options, context);
-                        let panicked = || Ok(Err(no_answer(&common.path)));
-                        common.as_task(run).unwrap_or_else(panicked)
-                    }
-                    false => run(slot, operation, request, options, context),
-                };
-                ran.map(|outcome| outcome.and_then(read))
-                    .map_err(|(request, slot)| (Make::Operation(request, reply, read), slot))
-            }
-            Make::Get(make, read) => {
-                let direct = slot.direct(None, options, context);
-                let got = direct.and_then(|at_once| (at_once.get)(&slot, options, context));
-                got.map(|got| got.map(read))
-                    .ok_or((Make::Get(make, read), slot))
-            }
-            uniform @ Make::Uniform(..) => Err((uniform, slot)),
+/// Has an operation carried out here and now; given back when it would have to wait.
+#[inline]
+fn run<C: Contract>(
+    slot: Arc<ServiceSlot<C>>,
+    request: C::Request,
+    options: &mut Options,
+    context: Option<&CallContext>,
+) -> RunOr<C> {
+    let operation = C::operation(&request);
+    let direct = slot.direct(Some(operation), options, context);
+    let Some(run) = direct.map(|at_once| at_once.run) else {
+        return Err((request, slot));
+    };
+    let mut outcome = None;
+    let ran = match options.at_once {
+        true => {
+            let common = Arc::clone(&slot.common);
+            let run = || run(slot, operation, request, options, context, &mut outcome);
+            let panicked = || Ok(Err(no_answer(&common.path)));
+            common.as_task(run).unwrap_or_else(panicked)
         }
-    }
+        false => run(slot, operation, request, options, context, &mut outcome),
+    };
+    ran.map(|ended| ended.map(|()| outcome.expect("a handler that ends has one")))
+}
 
+/// Get, here and now. `None`: it would have to wait.
+#[inline]
+fn get<C: Contract>(
+    slot: &ServiceSlot<C>,
+    options: &Options,
+    context: Option<&CallContext>,
+) -> Option<Result<Snapshot<C::State>, Fault>> {
+    let direct = slot.direct(None, options, context)?;
+    (direct.get)(slot, options, context)
+}
+
+impl<C: Contract, T: Send + 'static> Make<C, T> {
     /// Posts the operation.
     fn post(
         self,

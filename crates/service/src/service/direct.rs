@@ -42,8 +42,8 @@ pub(crate) type GetNow<C> =
 
 pub(crate) type GotState<C> = Result<Snapshot<<C as Contract>::State>, Fault>;
 
-/// Runs the handler of an operation whose method is not async, if it is let in. Its context keeps
-/// the slot. When it would have to wait, the request and the slot come back, and the options are as
+/// Runs the handler of an operation whose method is not async, if it is let in, and leaves its
+/// outcome in the last argument. Its context keeps the slot. When it would have to wait, the request and the slot come back, and the options are as
 /// they were.
 pub(crate) type RunNow<C> = fn(
     Arc<ServiceSlot<C>>,
@@ -51,13 +51,12 @@ pub(crate) type RunNow<C> = fn(
     <C as Contract>::Request,
     &mut Options,
     Option<&CallContext>,
+    &mut Option<<C as Contract>::Outcome>,
 ) -> RanOr<C>;
 
-/// What has come of a handler; or what it was to get, back.
-pub(crate) type RanOr<C> = Result<
-    Result<<C as Contract>::Outcome, Fault>,
-    (<C as Contract>::Request, Arc<ServiceSlot<C>>),
->;
+/// Whether a handler has left an outcome; or what it was to get, back.
+pub(crate) type RanOr<C> =
+    Result<Result<(), Fault>, (<C as Contract>::Request, Arc<ServiceSlot<C>>)>;
 
 /// A service at work, for operations that may be carried out where they are called. It is there
 /// once the service serves, but not under a replay.
