@@ -76,6 +76,8 @@ impl Server {
         if keys.is_none() && !config.listen.ip().is_loopback() {
             return Err(StartError::Exposed(config.listen));
         }
+        // Before the look: who takes one of these paths later is refused.
+        node.keep_paths(is_own);
         let services = node.clients();
         if let Some(own) = services.iter().find(|service| is_own(service.path())) {
             return Err(StartError::OwnPath(own.path().to_owned()));
