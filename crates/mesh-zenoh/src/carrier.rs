@@ -250,6 +250,10 @@ impl Carrier for Zenoh {
     fn events(&self) -> Port<CarrierEvent> {
         self.links.events().clone()
     }
+
+    fn taken(&self, from: &PeerName) {
+        self.links.taken(from);
+    }
 }
 
 impl fmt::Debug for Zenoh {

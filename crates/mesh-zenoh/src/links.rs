@@ -2,8 +2,8 @@
 //!
 //! | key expression | is |
 //! |---|---|
-//! | `motet/3/node/NAME/INCARNATION` | the liveliness token of a node |
-//! | `motet/3/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
+//! | `motet/4/node/NAME/INCARNATION` | the liveliness token of a node |
+//! | `motet/4/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
 //!
 //! zenoh's threads bring messages and tokens. One thread takes tokens, sends frames that were put
 //! together, and keeps links alive.
@@ -15,7 +15,7 @@ use self::shown::ShownTurns;
 use crate::grant::is_name;
 use crate::identity::MemberIdentity;
 use crate::key::wall;
-use crate::link::{Effect, Ends, Link};
+use crate::link::{Effect, Ends, Link, Untaken};
 use motet_mesh::{CarrierEvent, FramePriority, MeshRights, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
@@ -30,7 +30,7 @@ use zenoh::qos::{CongestionControl, Priority};
 use zenoh::sample::{Locality, Sample, SampleKind};
 
 /// What all keys begin with; the number is that of the form of messages.
-pub(crate) const ROOT: &str = "motet/3";
+pub(crate) const ROOT: &str = "motet/4";
 
 /// What a node on zenoh has of its peers.
 pub(crate) struct Links {
@@ -64,6 +64,8 @@ struct State {
     shown: Vec<u64>,
     /// What the link wants done, in order.
     effects: VecDeque<Effect>,
+    /// While there is no link: what the node has not taken yet.
+    untaken: Untaken,
     /// Some thread does it.
     acting: bool,
     /// It has shaken hands: it is no name that somebody makes up.
@@ -280,9 +282,11 @@ impl Links {
         };
         {
             let mut state = peer.state.lock();
-            let State { effects, .. } = &mut *state;
+            let State {
+                effects, untaken, ..
+            } = &mut *state;
             let mut out = |effect| effects.push_back(effect);
-            let link = Link::new(ends, Instant::now(), &mut out);
+            let link = Link::new(ends, std::mem::take(untaken), Instant::now(), &mut out);
             state.current = Some(Current {
                 incarnation,
                 link,
@@ -321,12 +325,16 @@ impl Links {
     fn goes(&self, peer: &Arc<Peer>, incarnation: u64, why: &str) {
         let mut state = peer.state.lock();
         let State {
-            current, effects, ..
+            current,
+            effects,
+            untaken,
+            ..
         } = &mut *state;
         // Under one lock: a message that comes meanwhile begins no link that nobody ends.
         let mut gone = current.take_if(|current| current.incarnation == incarnation);
         if let Some(Current { link, .. }) = &mut gone {
             link.end(why, &mut |effect| effects.push_back(effect));
+            *untaken = link.hands_over();
         }
         self.carry_out_all(peer, state);
         // Outside of the lock: it undeclares publishers.

@@ -130,20 +130,23 @@ impl Links {
         }
     }
 
-    /// A peer that is gone is known no longer, once the node has been told.
+    /// A peer that is gone is known no longer, once the node has been told and has taken all.
     pub(super) fn forget(&self, name: &PeerName, peer: &Peer) {
         let mut peers = self.peers.lock();
         let state = peer.state.lock();
-        if state.current.is_none() && state.effects.is_empty() && !state.acting {
+        let is_told = state.effects.is_empty() && !state.acting && state.untaken.is_empty();
+        if state.current.is_none() && is_told {
             peers.remove(name);
         }
     }
 
     /// A peer that shows itself and shakes no hands may be somebody else, or gone: the next one
-    /// that shows the name is tried.
+    /// that shows the name is tried. One that nobody shows is forgotten.
     pub(super) fn tries_another(self: &Arc<Self>, peer: &Arc<Peer>, name: &PeerName) {
-        let Some((known, false)) = peer.current() else {
-            return;
+        let known = match peer.current() {
+            Some((known, false)) => known,
+            Some((_, true)) => return,
+            None => return self.forget(name, peer),
         };
         peer.state.lock().tried += 1;
         if let Some(next) = peer.shown_after(known) {

@@ -59,6 +59,41 @@ fn sem_g240_samples_of_any_size_come_whole_in_order_and_without_loss() {
 }
 
 #[test]
+fn sem_g585_what_a_busy_node_does_not_take_waits_and_comes_when_it_goes_on() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let carrier = Zenoh::open(&config("b", &key, &a)).unwrap();
+    let dispatcher = Dispatcher::new(1);
+    let queue = dispatcher.queue(QueueConfig::named("node"));
+    let node = carrier.join(Arc::new(queue.clone()));
+    let all = SubscribeConfig {
+        window: 64,
+        ..SubscribeConfig::default()
+    };
+    let samples = node.subscribe::<Vec<u8>>("n", &all).unwrap();
+    let topic = a.node.topic::<Vec<u8>>("n", Qos::reliable(64)).unwrap();
+    until("the subscriber comes", || topic.subscribers().len() == 1);
+    let changes = a.node.peer_changes();
+    topic.publish(Vec::new()).unwrap();
+    assert_eq!(samples.port().recv_blocking().unwrap().number, 1);
+    dispatcher.wait_idle();
+    queue.suspend();
+    // Several times what may wait.
+    for n in 0..64_u8 {
+        topic.publish(vec![n; 64 << 10]).unwrap();
+    }
+    assert_eq!(samples.port().item_count(), 0);
+    queue.resume();
+    for n in 0..64_u8 {
+        let sample = samples.port().recv_blocking().unwrap();
+        assert_eq!((sample.gap, sample.value[0]), (None, n));
+    }
+    let told: Vec<_> = std::iter::from_fn(|| changes.test()).collect();
+    let broken = told.iter().find(|it| matches!(it, PeerChange::Down(..)));
+    assert_eq!(broken, None);
+}
+
+#[test]
 fn sem_g241_three_nodes_find_each_other_by_one_address_and_call() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
@@ -127,7 +162,7 @@ fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out(
     let changes = a.node.peer_changes();
     // As of other starts of b, of which nothing else comes.
     let shown = ["00000000000000aa", "ffffffffffffffaa"].map(|incarnation| {
-        let token = format!("motet/3/node/b/{incarnation}");
+        let token = format!("motet/4/node/b/{incarnation}");
         let liveliness = c.carrier.session().liveliness();
         liveliness.declare_token(token).wait().unwrap()
     });
@@ -168,7 +203,7 @@ fn sem_g243_a_token_with_a_pattern_in_place_of_a_name_keeps_nobody_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let liveliness = a.carrier.session().liveliness();
-    let shown = liveliness.declare_token("motet/3/node/*/0").wait().unwrap();
+    let shown = liveliness.declare_token("motet/4/node/*/0").wait().unwrap();
     let b = member(&config("b", &key, &a));
     until("they meet", || reaches(&a, "b") && reaches(&b, "a"));
     drop(shown);
@@ -184,7 +219,7 @@ fn sem_g569_a_node_that_comes_after_many_names_that_somebody_makes_up_meets_all(
     let liveliness = b.carrier.session().liveliness();
     // More than are tried at once.
     let shown = (0..700).map(|n| {
-        let token = format!("motet/3/node/x{n}/{n:016x}");
+        let token = format!("motet/4/node/x{n}/{n:016x}");
         liveliness.declare_token(token).wait().unwrap()
     });
     let shown: Vec<_> = shown.collect();
