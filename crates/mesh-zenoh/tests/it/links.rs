@@ -1,6 +1,6 @@
 //! What comes over links.
 
-use crate::nodes::{config, first, member, reaches, until};
+use crate::nodes::{Member, config, first, member, reaches, until};
 use motet_dispatch::{Dispatcher, Inline, QueueConfig};
 use motet_mesh::{CallError, PeerChange, Qos, Request, Sample, SubscribeConfig};
 use motet_mesh_zenoh::{MeshJoinError, RunKey, Zenoh, ZenohConfig};
@@ -160,9 +160,16 @@ fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out(
     let c = member(&config("c", &key, &a));
     until("all meet", || reaches(&a, "b") && reaches(&a, "c"));
     let changes = a.node.peer_changes();
-    // As of other starts of b, of which nothing else comes.
+    let token = token_of(&c, "b");
+    let (of_b, proof) = token.rsplit_once('/').unwrap();
+    let own = token_of(&c, "c");
+    let (_, own_proof) = own.rsplit_once('/').unwrap();
+    // As of other starts of b, and of this one with another proof: that one goes at once.
+    let forged = format!("{of_b}/{own_proof}");
+    let liveliness = c.carrier.session().liveliness();
+    drop(liveliness.declare_token(forged).wait().unwrap());
     let shown = ["00000000000000aa", "ffffffffffffffaa"].map(|incarnation| {
-        let token = format!("motet/4/node/b/{incarnation}");
+        let token = format!("motet/4/node/b/{incarnation}/{proof}");
         let liveliness = c.carrier.session().liveliness();
         liveliness.declare_token(token).wait().unwrap()
     });
@@ -176,10 +183,42 @@ fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out(
     assert_eq!(broken, None);
     drop(b);
     until("b is gone", || !reaches(&a, "b") && !reaches(&d, "b"));
-    drop(shown);
     let b = member(&config("b", &key, &a));
     until("b is back", || reaches(&a, "b") && reaches(&d, "b"));
+    drop((b, shown));
+}
+
+/// The token of a node, as this one sees it.
+fn token_of(by: &Member, name: &str) -> String {
+    let liveliness = by.carrier.session().liveliness();
+    let tokens = liveliness.get(format!("motet/4/node/{name}/*/*"));
+    let tokens = tokens.wait().unwrap();
+    let token = tokens.iter().find_map(|reply| {
+        let sample = reply.result().ok()?;
+        Some(sample.key_expr().as_str().to_owned())
+    });
+    token.unwrap()
+}
+
+#[test]
+fn sem_g586_what_an_earlier_start_has_shown_keeps_nobody_from_the_last_one() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let b = member(&config("b", &key, &a));
+    let c = member(&config("c", &key, &a));
+    until("all meet", || reaches(&c, "b") && reaches(&a, "c"));
+    let earlier = token_of(&c, "b");
     drop(b);
+    until("b is gone", || !reaches(&a, "b"));
+    let b = member(&config("b", &key, &a));
+    until("b is back", || reaches(&a, "b"));
+    let liveliness = c.carrier.session().liveliness();
+    let shown = liveliness.declare_token(earlier).wait().unwrap();
+    let d = member(&config("d", &key, &a));
+    until("one that comes later meets all", || {
+        reaches(&d, "a") && reaches(&d, "b") && reaches(&d, "c") && reaches(&b, "d")
+    });
+    drop(shown);
 }
 
 #[test]
@@ -203,7 +242,10 @@ fn sem_g243_a_token_with_a_pattern_in_place_of_a_name_keeps_nobody_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let liveliness = a.carrier.session().liveliness();
-    let shown = liveliness.declare_token("motet/4/node/*/0").wait().unwrap();
+    let shown = liveliness
+        .declare_token("motet/4/node/*/0/0")
+        .wait()
+        .unwrap();
     let b = member(&config("b", &key, &a));
     until("they meet", || reaches(&a, "b") && reaches(&b, "a"));
     drop(shown);
@@ -219,7 +261,7 @@ fn sem_g569_a_node_that_comes_after_many_names_that_somebody_makes_up_meets_all(
     let liveliness = b.carrier.session().liveliness();
     // More than are tried at once.
     let shown = (0..700).map(|n| {
-        let token = format!("motet/4/node/x{n}/{n:016x}");
+        let token = format!("motet/4/node/x{n}/{n:016x}/AAAA");
         liveliness.declare_token(token).wait().unwrap()
     });
     let shown: Vec<_> = shown.collect();
