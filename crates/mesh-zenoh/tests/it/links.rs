@@ -160,9 +160,9 @@ fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out(
     let c = member(&config("c", &key, &a));
     until("all meet", || reaches(&a, "b") && reaches(&a, "c"));
     let changes = a.node.peer_changes();
-    let token = token_of(&c, "b");
+    let token = token_of(&a, "b");
     let (of_b, proof) = token.rsplit_once('/').unwrap();
-    let own = token_of(&c, "c");
+    let own = token_of(&a, "c");
     let (_, own_proof) = own.rsplit_once('/').unwrap();
     // As of other starts of b, and of this one with another proof: that one goes at once.
     let forged = format!("{of_b}/{own_proof}");
@@ -206,8 +206,10 @@ fn sem_g586_what_an_earlier_start_has_shown_keeps_nobody_from_the_last_one() {
     let a = first("a", &key);
     let b = member(&config("b", &key, &a));
     let c = member(&config("c", &key, &a));
-    until("all meet", || reaches(&c, "b") && reaches(&a, "c"));
-    let earlier = token_of(&c, "b");
+    until("all meet", || {
+        reaches(&a, "b") && reaches(&c, "b") && reaches(&a, "c")
+    });
+    let earlier = token_of(&a, "b");
     drop(b);
     until("b is gone", || !reaches(&a, "b"));
     let b = member(&config("b", &key, &a));

@@ -179,3 +179,58 @@ fn sem_g585_what_waits_is_counted_also_for_the_next_start_of_the_peer() {
     bring(&mut a, &mut next, now);
     assert!(a.link.is_up() && next.link.is_up());
 }
+
+/// The bytes of the frames that the node has not taken, but for the longest.
+fn waits_beside_the_longest(end: &End) -> usize {
+    let lengths = |event: &CarrierEvent| match event {
+        CarrierEvent::Frame(_, frame) => frame.len(),
+        CarrierEvent::Frames(_, frames) => frames.iter().map(<[u8]>::len).sum(),
+        _ => 0,
+    };
+    let untaken = &end.told[end.told.len() - end.untaken..];
+    let longest = untaken.iter().map(lengths).max().unwrap_or(0);
+    untaken.iter().map(lengths).sum::<usize>() - longest
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn prop_sem_g585_whatever_a_member_makes_up_what_waits_for_the_node_has_a_limit(
+        steps in prop::collection::vec((0..10_u8, 0..5_u8, 0..2 * PART, any::<bool>()), 0..200),
+    ) {
+        let mut now = Instant::now();
+        let (mut a, mut b) = pair(now);
+        b.is_busy = true;
+        for (step, kind, length, is_urgent) in steps {
+            let priority = match is_urgent {
+                true => FramePriority::Urgent,
+                false => FramePriority::Ordered,
+            };
+            match step {
+                0 => second(&mut a, &mut b, &mut now),
+                1 => a.act(|link, out| link.break_off("it begins anew", out)),
+                2 if b.untaken > 0 => {
+                    b.untaken -= 1;
+                    b.act(|link, out| link.taken(out));
+                }
+                // Mostly of a kind that brings much.
+                3..=7 => a.act(|link, out| {
+                    link.seal(priority, with_head(&vec![0; length]), WHOLE, out);
+                }),
+                _ => a.act(|link, out| {
+                    link.seal(priority, with_head(&vec![0; length & !3]), kind, out);
+                }),
+            }
+            bring(&mut a, &mut b, now);
+            let waits = waits_beside_the_longest(&b) as u64;
+            prop_assert!(waits <= WINDOW + MOST, "{waits}");
+        }
+        b.goes_on();
+        for _ in 0..8 {
+            second(&mut a, &mut b, &mut now);
+        }
+        prop_assert!(a.link.is_up() && b.link.is_up());
+        b.check();
+    }
+}
