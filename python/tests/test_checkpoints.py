@@ -26,7 +26,8 @@ ALL = {
     "places": AnnealedMDS(),
 }
 
-# Each fit has a process of its own, which ends by SIGKILL at its fourth step.
+# Each fit has a process of its own, which ends by SIGKILL at its fourth step, or when it has kept
+# something: the first places of a scaling take several steps.
 KILLED = """
 import os, pathlib, pickle, signal, sys
 folder = pathlib.Path(sys.argv[1])
@@ -37,7 +38,7 @@ for name, (method, rows) in pickle.loads((folder / "fits").read_bytes()).items()
 
         def fourth(now):
             heard.append(now)
-            if len(heard) == 4:
+            if len(heard) >= 4 and list((folder / name).glob("*.checkpoint")):
                 os.kill(os.getpid(), signal.SIGKILL)
 
         method.set_params(checkpoint=folder / name, checkpoint_every=0, callback=fourth)

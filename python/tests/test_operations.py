@@ -156,6 +156,8 @@ def test_sem_g457_bodies_of_all_shapes_come_as_they_are():
             (lambda: base.item(item=None), None),
             (lambda: base.optional(None), None),
             (lambda: base.optional(item={"item": 1}), {"item": 1}),
+            (lambda: base.with_default({"a": 1, "b": 2}), [{"a": 1, "b": 2}, 3]),
+            (lambda: base.with_default(**{"a": 1, "b": 2}), [1, 2]),
             # The body of a plain request.
             (lambda: base.call("item", {"item": 1}), 1),
             (lambda: base.call("item", {"other": 1}), {"other": 1}),
@@ -166,7 +168,7 @@ def test_sem_g457_bodies_of_all_shapes_come_as_they_are():
             with pytest.raises(Fault, match="does not fit") as raised:
                 call().blocking(60)
             assert raised.value.code == "MessageNotSupported"
-        with pytest.raises(TypeError, match=r"two takes one body.*got 2 bodies.*two\(name=value"):
+        with pytest.raises(TypeError, match=r"two takes one body.*got 2 bodies.*two\(\*\*fields\)"):
             base.two(1, 5)
         with pytest.raises(Fault, match=r"does not fit two\(first, second\)"):
             base.two(1).blocking(60)

@@ -66,7 +66,8 @@ impl TestMachine {
     /// - `MOTET_MPI`, else the libraries that are where `.ci/run` puts them;
     /// - `MOTET_CHROMIUM`, else `chromium`.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> TestMachine {
-        let stated = |name, other| env::var_os(name).unwrap_or(other);
+        let said = |name| env::var_os(name).filter(|value| !value.is_empty());
+        let stated = |name, other| said(name).unwrap_or(other);
         let peers = Some(target.join("peers/bin/python").into());
         let peers = peers.filter(|python: &OsString| Path::new(python).exists());
         let there = MPI.iter().map(|path| target.join(path));

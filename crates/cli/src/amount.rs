@@ -16,6 +16,17 @@ pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
+/// A Python; the usual one where the path is empty.
+pub(crate) fn python() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(|path| match path.is_empty() {
+        true => PathBuf::from(PYTHON),
+        false => PathBuf::from(path),
+    })
+}
+
+/// The usual name of Python.
+pub(crate) const PYTHON: &str = "python3";
+
 /// A path that was given, and is not empty.
 pub(crate) fn given(path: Option<&PathBuf>) -> Option<&Path> {
     let path = path.map(PathBuf::as_path);

@@ -1,6 +1,7 @@
 //! The files of `--out`.
 
 mod folder;
+mod pipe;
 mod place;
 mod tables;
 

@@ -23,6 +23,7 @@ use crate::progress::TerminalBar;
 use crate::ranked::{Start, parts};
 use crate::spread::SpreadArgs;
 use crate::stdout::print;
+use crate::text::significant;
 use labels::Labels;
 
 /// Options of `motet scale`.
@@ -226,7 +227,14 @@ fn fit(
         ..Scaling::default()
     };
     let bar = TerminalBar::new(quiet);
-    let show = |now: &Progress| bar.at(now.done, format!("temperature {:.3}", now.temperature));
+    let show = |now: &Progress| {
+        let stress = significant(now.free_energy);
+        let what = match now.temperature {
+            0.0 => format!("stress {stress}"),
+            temperature => format!("temperature {temperature:.3}, stress {stress}"),
+        };
+        bar.at(now.done, what);
+    };
     let control = &Control {
         progress: Some(&show),
         cancel: Some(cancel),

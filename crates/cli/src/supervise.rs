@@ -209,7 +209,8 @@ fn supervise(program: &[OsString]) -> Result<(), CliError> {
 fn note() -> io::Result<NamedTempFile> {
     let mut name = tempfile::Builder::new();
     name.prefix("motet-run-");
-    let of_run = env::var_os(MESH).and_then(|folder| name.tempfile_in(folder).ok());
+    let of_run = env::var_os(MESH).filter(|folder| !folder.is_empty());
+    let of_run = of_run.and_then(|folder| name.tempfile_in(folder).ok());
     of_run.map_or_else(|| name.tempfile(), Ok)
 }
 

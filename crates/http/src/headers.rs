@@ -1,7 +1,8 @@
 //! Headers as text.
 
+use crate::body::HttpReply;
 use crate::problem::Refusal;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ETAG, HeaderMap, HeaderName, HeaderValue};
 
 /// How long a call may take, in milliseconds.
 pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("motet-timeout");
@@ -47,4 +48,22 @@ pub(crate) fn text<'a>(
     let text = first.map(|first| first.to_str());
     let text = text.transpose();
     text.map_err(|_| Refusal::bad(format!("{name} is no text; use ASCII")))
+}
+
+/// The version that an ETag stands for.
+pub(crate) fn version(tag: &str) -> Option<u64> {
+    tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
+}
+
+/// The ETag that stands for a version.
+pub(crate) fn tag(version: u64) -> String {
+    format!("\"v{version}\"")
+}
+
+/// An answer with an ETag.
+pub(crate) fn tagged(mut reply: HttpReply, tag: &str) -> HttpReply {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        reply.headers_mut().insert(ETAG, tag);
+    }
+    reply
 }

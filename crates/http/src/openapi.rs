@@ -92,21 +92,21 @@ fn describe(
                 {"name": "at", "in": "query", "description": "A JSON Pointer.", "schema": {"type": "string"}},
                 {"name": "If-None-Match", "in": "header", "schema": {"type": "string"}},
             ],
-            "responses": known(answers("200", &json!(true))),
+            "responses": known(tagged()),
         },
         "put": {
             "operationId": id("replace"),
             "summary": "Replace: sets the whole state",
             "parameters": conditions(),
             "requestBody": body("application/json", &state),
-            "responses": answers("200", &json!(true)),
+            "responses": tagged(),
         },
         "patch": {
             "operationId": id("patch"),
             "summary": "Update by merge patch (RFC 7396) or JSON Patch (RFC 6902)",
             "parameters": conditions(),
             "requestBody": patches(),
-            "responses": answers("200", &json!(true)),
+            "responses": tagged(),
         },
         "description": about,
     });
@@ -184,6 +184,14 @@ fn conditions() -> Value {
         {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 256}},
         {"name": "If-Match", "in": "header", "schema": {"type": "string", "pattern": "^(\"v[0-9]{1,19}\"|[*])$"}},
     ])
+}
+
+/// Answers that tell the version of the state.
+fn tagged() -> Value {
+    let mut answers = answers("200", &json!(true));
+    let tag = json!({"type": "string", "pattern": "^\"v[0-9]{1,20}\"$"});
+    answers["200"]["headers"] = json!({"ETag": {"schema": tag}});
+    answers
 }
 
 /// Answers to a read that may know the state already.

@@ -7,14 +7,12 @@ use crate::content::bytes;
 use crate::content::{body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
-use crate::headers::{BODY, CAPTURE, CHAIN, KEY, TIMEOUT, text};
+use crate::headers::{BODY, CAPTURE, CHAIN, KEY, TIMEOUT, tag, tagged, text, version};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
 use hyper::body::Incoming;
-use hyper::header::{
-    ALLOW, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION,
-};
+use hyper::header::{ALLOW, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use hyper::{Method, Request, StatusCode};
 use motet_service::{AnyClient, Fault, FaultCode, Operation, Options, Value, Verb};
 use std::sync::Arc;
@@ -91,8 +89,7 @@ async fn answer_at(
                 may_set(caller, request.headers())?;
                 let options = options?;
                 let (body, headers) = body(site, request, &["application/json"]).await?;
-                let set = service.call_with("replace", body, options);
-                Ok(json_with(headers, &site.wakes.wait(set).await?))
+                change(site, service, "replace", options, (body, headers)).await
             }
             Method::PATCH => {
                 may_set(caller, request.headers())?;
@@ -103,8 +100,7 @@ async fn answer_at(
                     _ => "patch",
                 };
                 let (body, headers) = body(site, request, &kinds).await?;
-                let patched = service.call_with(operation, body, options);
-                Ok(json_with(headers, &site.wakes.wait(patched).await?))
+                change(site, service, operation, options, (body, headers)).await
             }
             Method::DELETE => {
                 delete(site, service, target, options, request.headers(), caller).await
@@ -200,11 +196,6 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
     Ok(options)
 }
 
-/// The version that an ETag stands for.
-fn version(tag: &str) -> Option<u64> {
-    tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
-}
-
 /// Refuses who changes nothing, and a change that is to be made only if there is no state, which
 /// there is, or not a certain one.
 fn may_set(caller: &Caller, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -219,6 +210,25 @@ fn may_set(caller: &Caller, headers: &HeaderMap) -> Result<(), Refusal> {
             "If-None-Match is for GET; a change takes If-Match, with the ETag of the state",
         )),
     }
+}
+
+/// Replace, or a patch. Of the version that it has made the answer has the ETag, if that tells who
+/// asks what the state is now (RFC 9110, 9.3.4).
+async fn change(
+    site: &ServerShared,
+    service: &AnyClient,
+    operation: &str,
+    options: Options,
+    (body, headers): (Value, HeaderMap),
+) -> Result<HttpReply, Refusal> {
+    // In a box, as what each call awaits.
+    let changed = Box::pin(service.change(operation, body, options));
+    let version = site.wakes.wait(changed).await?;
+    let reply = json_with(headers, &Value::Null);
+    Ok(match version {
+        Some(version) => tagged(reply, &tag(version)),
+        None => reply,
+    })
 }
 
 /// Delete. What is to be deleted stands in the query, as the body of a read does.
@@ -251,21 +261,18 @@ async fn state(
 ) -> Result<HttpReply, Refusal> {
     let get = service.state_text(options);
     let (version, state) = site.wakes.wait(get).await?;
-    let tag = format!("\"v{version}\"");
+    let tag = tag(version);
     let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
     // RFC 9110, 13.1.2: any version, or this one, by the weak comparison.
     let known = known.split(',').map(str::trim);
     let is_known = known
         .map(|known| known.strip_prefix("W/").unwrap_or(known))
         .any(|known| known == tag || known == "*");
-    let mut reply = match is_known {
+    let reply = match is_known {
         true => empty(StatusCode::NOT_MODIFIED),
         false => typed("application/json", state),
     };
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        reply.headers_mut().insert(ETAG, tag);
-    }
-    Ok(reply)
+    Ok(tagged(reply, &tag))
 }
 
 /// Query by pointer.

@@ -27,7 +27,8 @@ use tokio::sync::{oneshot, watch};
 /// whose handlers are brief; the others run on the node's threads. Should a brief one block, a
 /// second thread takes new connections; those that are there wait.
 ///
-/// A process that is forked has none of these threads: dropped there, this leaves all as it is.
+/// A process that is forked has none of these threads: dropped there, this leaves all as it is. It
+/// has the sockets until it ends or runs another program: the address stays taken until then.
 #[must_use = "the server stops when this is dropped"]
 pub struct Server {
     /// The process that has started it.
@@ -76,6 +77,8 @@ impl Server {
         if keys.is_none() && !config.listen.ip().is_loopback() {
             return Err(StartError::Exposed(config.listen));
         }
+        // Before the look: who takes one of these paths later is refused.
+        node.keep_paths(is_own);
         let services = node.clients();
         if let Some(own) = services.iter().find(|service| is_own(service.path())) {
             return Err(StartError::OwnPath(own.path().to_owned()));

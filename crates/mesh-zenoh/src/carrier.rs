@@ -3,10 +3,12 @@
 use crate::certificates::Certificates;
 use crate::config::ZenohConfig;
 use crate::error::MeshJoinError;
-use crate::key::{KeyFileError, RunKey, random};
-use crate::links::{Links, ROOT, sender};
+use crate::identity::MemberIdentity;
+use crate::key::{KeyFileError, RunKey, new_start, wall};
+use crate::links::Links;
 use crate::membership::Membership;
 use crate::rendezvous::Rendezvous;
+use crate::token::{ROOT, shown_by};
 use motet_dispatch::Enqueue;
 use motet_mesh::MeshRights;
 use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName};
@@ -71,8 +73,7 @@ impl Zenoh {
     pub fn open(config: &ZenohConfig) -> Result<Self, MeshJoinError> {
         let config = &config.or_of_run()?;
         config.check()?;
-        let bytes = random().ok_or(KeyFileError::NoRandom)?;
-        let incarnation = u64::from_le_bytes(bytes);
+        let incarnation = new_start().ok_or(KeyFileError::NoRandom)?;
         let rendezvous = match &config.rendezvous {
             Some(folder) => Some(Rendezvous::open(folder, &config.name, incarnation)?),
             None => None,
@@ -88,7 +89,7 @@ impl Zenoh {
             }
         };
         if config.looks_for_others() {
-            is_free(&session, &config.name, config.silence)?;
+            is_free(&session, &membership.identity, config.silence)?;
         }
         if let Some(rendezvous) = &rendezvous {
             rendezvous.forget_earlier();
@@ -174,9 +175,14 @@ fn start(
     Ok((session, addresses))
 }
 
-/// Refuses a name that another node has that is reached in time. One that was killed may still seem
-/// to be there for a while.
-fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<(), MeshJoinError> {
+/// Refuses the name of this member if another node has it that is reached in time. One that was
+/// killed may still seem to be there for a while.
+fn is_free(
+    session: &zenoh::Session,
+    me: &MemberIdentity,
+    silence: Duration,
+) -> Result<(), MeshJoinError> {
+    let name = &me.grant().name;
     let engine = |error: zenoh::Error| MeshJoinError::Engine(error.to_string());
     // A node that is there answers once there is a connection.
     let connected = Instant::now() + CONNECT_TIMEOUT;
@@ -192,22 +198,21 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
     loop {
         let tokens = session
             .liveliness()
-            .get(format!("{ROOT}/node/{name}/*"))
+            .get(format!("{ROOT}/node/{name}/*/*"))
             .timeout(Duration::from_secs(1))
             .wait()
             .map_err(engine)?;
-        // A token with a pattern in place of a name is nobody's.
         let is_there = tokens.iter().any(|reply| {
             let token = reply.result().ok().map(|sample| sample.key_expr().as_str());
             token
-                .and_then(sender)
+                .and_then(|key| shown_by(me, key, wall()))
                 .is_some_and(|(other, _)| other.as_str() == name)
         });
         if !is_there && Instant::now() >= met {
             return Ok(());
         }
         if is_there && Instant::now() >= until {
-            return Err(MeshJoinError::Taken(name.to_owned()));
+            return Err(MeshJoinError::Taken(name.clone()));
         }
         let _ = Parker::new().park_timeout(LOOK);
     }
@@ -249,6 +254,10 @@ impl Carrier for Zenoh {
 
     fn events(&self) -> Port<CarrierEvent> {
         self.links.events().clone()
+    }
+
+    fn taken(&self, from: &PeerName) {
+        self.links.taken(from);
     }
 }
 

@@ -156,7 +156,57 @@ mod tests {
         assert!(Grant::read(&text[..text.len() - 1]).is_none());
     }
 
+    /// Lines as grants have them, and such as they have not.
+    fn line() -> impl Strategy<Value = String> {
+        let words = [
+            "name ",
+            "until ",
+            "publish ",
+            "subscribe ",
+            "member ",
+            "all",
+            "",
+        ];
+        let rests = [
+            "", "a", "a/*", "**", "ever", "7", "07", " a", "\u{e9}", "a\rb",
+        ];
+        let word = prop::sample::select(words.to_vec());
+        let rest = prop::sample::select(rests.to_vec());
+        let made = (word, rest);
+        prop_oneof![
+            3 => made.prop_map(|(word, rest)| format!("{word}{rest}")),
+            1 => Just(format!("member {}", digits(&[31; 32]))),
+            1 => ".{0,40}",
+        ]
+    }
+
+    #[test]
+    fn sem_g561_what_is_longer_than_a_grant_is_none() {
+        let filters = (0..MAX_GRANT).map(|n| Key::new(&format!("a/{n}")).unwrap());
+        let long = Grant {
+            rights: MeshRights::only(filters.collect(), Vec::new()),
+            ..grant()
+        };
+        assert_eq!(Grant::read(&long.text()), None);
+    }
+
     proptest! {
+        #[test]
+        fn prop_sem_g561_lines_that_somebody_makes_up_are_none_or_the_one_text_of_a_grant(
+            lines in prop::collection::vec(line(), 0..8),
+            begins in any::<bool>(),
+        ) {
+            let middle = lines.join("\n");
+            let last = digits(&[31; 32]);
+            let text = match begins {
+                true => format!("{FIRST}\nname a\nuntil ever\n{middle}\nmember {last}\n"),
+                false => format!("{FIRST}\n{middle}\n"),
+            };
+            if let Some(read) = Grant::read(&text) {
+                prop_assert_eq!(read.text(), text);
+            }
+        }
+
         #[test]
         fn prop_sem_g561_a_text_that_is_changed_is_none_or_says_so(
             at in any::<prop::sample::Index>(),

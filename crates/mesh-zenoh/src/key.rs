@@ -134,12 +134,23 @@ fn not_before(now: u64, first: u64, passed: Duration) -> u64 {
 }
 
 fn by_the_clock() -> u64 {
+    since_1970().as_secs()
+}
+
+fn since_1970() -> Duration {
     #[expect(
         clippy::disallowed_methods,
-        reason = "certificates and passes end by the clock of the wall"
+        reason = "certificates and passes end by the clock of the wall, and starts are in its order"
     )]
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or(Duration::ZERO).as_secs()
+    now.unwrap_or(Duration::ZERO)
+}
+
+/// The number of a start of a node: no other has it, and that of a later one is larger, unless the
+/// clock of the wall was set back. Microseconds, and 12 bits at random.
+pub(crate) fn new_start() -> Option<u64> {
+    let more = u64::from(u16::from_le_bytes(random()?)) % (1 << 12);
+    Some(((since_1970().as_micros() as u64) << 12) | more)
 }
 
 /// When something ends that begins now, in seconds since 1970.

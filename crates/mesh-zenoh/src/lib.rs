@@ -44,6 +44,7 @@ mod pass;
 mod rendezvous;
 mod run;
 mod seal;
+mod token;
 
 pub use carrier::Zenoh;
 pub use config::ZenohConfig;

@@ -14,8 +14,10 @@
 //!
 //! An engine may lose, repeat or delay messages when its routes change. So a link has numbers: a
 //! frame of an earlier link cannot be opened, and a number that is missing breaks the link. A new
-//! link has a new session. At most [`WINDOW`] bytes are under way, so that the engine's own queues
-//! never fill, and no call waits for the peer.
+//! link has a new session. At most [`WINDOW`](waiting::WINDOW) bytes are sent that the peer's node
+//! has not taken. So the engine's own queues never fill, no call waits for the peer, and what waits
+//! at a slow node has a limit. A heartbeat says what has come and what is taken: a node that takes
+//! nothing is not held dead.
 //!
 //! ```text
 //!   a frame after a pause   ─────────────────────────────► one message, at once
@@ -25,15 +27,18 @@
 //! A message costs the same whether it holds one small frame or a hundred: frames that come in
 //! quick succession share one. Another thread flushes them, so that the sender goes on meanwhile.
 
+mod coming;
 mod handshake;
+mod untaken;
 mod waiting;
 
 use self::handshake::{NextLink, PeerSession};
-use self::waiting::{Confirmed, FlushDecision, MAX_WAITING, OVERHEAD, WINDOW, Waiting, Which};
+pub(crate) use self::untaken::Untaken;
 pub(crate) use self::waiting::{Flush, PAUSE};
-use crate::identity::MemberIdentity;
+use self::waiting::{FlushDecision, MAX_WAITING, Waiting, Which};
+use crate::identity::{MAX_CREDENTIAL, MemberIdentity};
 use crate::seal::{OwnSession, TAG};
-use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName};
+use motet_mesh::{CarrierEvent, FramePriority, PeerName};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -86,8 +91,11 @@ pub(crate) struct Link {
     out: [u64; 2],
     incoming: [u64; 2],
     waiting: Waiting,
+    /// How much of frames has come.
     received: u64,
+    /// How much of it the peer knows to be taken.
     told: u64,
+    untaken: Untaken,
     /// While it is up: how many handshakes have been checked since the last heartbeat.
     checked: u8,
     /// Parts of a frame that have come.
@@ -97,8 +105,8 @@ pub(crate) struct Link {
 type Out<'a> = &'a mut dyn FnMut(Effect);
 
 impl Link {
-    /// A link to a peer that has just been seen.
-    pub(crate) fn new(ends: Ends, now: Instant, out: Out<'_>) -> Self {
+    /// A link to a peer that has just been seen. `untaken`: what the node has of earlier links.
+    pub(crate) fn new(ends: Ends, untaken: Untaken, now: Instant, out: Out<'_>) -> Self {
         let link = Link {
             mine: OwnSession::draw(),
             ends,
@@ -111,6 +119,7 @@ impl Link {
             waiting: Waiting::default(),
             received: 0,
             told: 0,
+            untaken,
             checked: 0,
             parts: Vec::new(),
         };
@@ -130,7 +139,7 @@ impl Link {
         u64::from_le_bytes(*first)
     }
 
-    /// Sends a frame: now, with others that come soon, or when the peer has confirmed earlier ones.
+    /// Sends a frame: now, with others that come soon, or when the peer has taken earlier ones.
     /// The link is up.
     pub(crate) fn send(
         &mut self,
@@ -155,13 +164,14 @@ impl Link {
 
     fn take(&mut self, frame: Cow<'_, [u8]>, priority: FramePriority, now: Instant, out: Out<'_>) {
         if priority == FramePriority::Urgent {
-            self.seal(priority, with_head(&frame), WHOLE, out);
-            return;
-        }
-        match self.waiting.push(frame, now) {
-            FlushDecision::SendAll => self.send_waiting(Which::All, now, out),
-            FlushDecision::SendFull => self.send_waiting(Which::Full, now, out),
-            FlushDecision::None => {}
+            self.waiting.push_urgent(&frame);
+            self.send_urgent(out);
+        } else {
+            match self.waiting.push(frame, now) {
+                FlushDecision::SendAll => self.send_waiting(Which::All, now, out),
+                FlushDecision::SendFull => self.send_waiting(Which::Full, now, out),
+                FlushDecision::None => {}
+            }
         }
         if self.waiting.wants_flush() {
             out(Effect::Flush);
@@ -182,6 +192,12 @@ impl Link {
         flush
     }
 
+    fn send_urgent(&mut self, out: Out<'_>) {
+        while let Some(body) = self.waiting.next_urgent() {
+            self.seal(FramePriority::Urgent, body, WHOLE, out);
+        }
+    }
+
     fn send_waiting(&mut self, which: Which, now: Instant, out: Out<'_>) {
         while let Some((kind, body)) = self.waiting.next(which, now) {
             self.seal(FramePriority::Ordered, body, kind, out);
@@ -194,96 +210,6 @@ impl Link {
             Some((&HANDSHAKE, rest)) => self.on_handshake(rest, now, out),
             Some((&SEALED, _)) => self.on_sealed(message, now, out),
             _ => {}
-        }
-    }
-
-    fn on_sealed(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
-        let (Some(priority), Some(number)) = (message.get(1), message.get(2..HEAD)) else {
-            return;
-        };
-        let (priority, mut bytes) = (*priority, [0; 8]);
-        bytes.copy_from_slice(number);
-        let number = u64::from_le_bytes(bytes);
-        if usize::from(priority) >= self.incoming.len() {
-            return;
-        }
-        let Some(mut opened) = self.open((priority, number), &message[HEAD..]) else {
-            return;
-        };
-        let expected = self.incoming[usize::from(priority)];
-        if number < expected {
-            return;
-        }
-        self.heard = now;
-        if number > expected {
-            let lost = number - expected;
-            self.break_off(&format!("{lost} messages were lost on the way"), out);
-            return;
-        }
-        self.incoming[usize::from(priority)] += 1;
-        let kind = opened.pop();
-        let is_ordered = usize::from(priority) == FramePriority::Ordered as usize;
-        if is_ordered {
-            self.received += opened.len() as u64 + OVERHEAD;
-        }
-        match kind {
-            Some(KEEP_ALIVE) => self.on_keep_alive(&opened, now, out),
-            Some(WHOLE) if is_ordered && !self.parts.is_empty() => {
-                self.take_part(&opened, out);
-                let frame = std::mem::take(&mut self.parts);
-                self.tell_frame(frame, out);
-            }
-            Some(WHOLE) => self.tell_frame(opened, out),
-            Some(PART_OF_FRAME) => self.take_part(&opened, out),
-            Some(BATCH) if self.parts.is_empty() => self.take_batch(opened, out),
-            _ => self.break_off("it sends messages of a kind that is not known", out),
-        }
-        if self.up && self.received - self.told >= WINDOW / 4 {
-            self.keep_alive(out);
-        }
-    }
-
-    fn take_part(&mut self, part: &[u8], out: Out<'_>) {
-        if self.parts.len() + part.len() > MAX_FRAME {
-            let why = format!("it sends a frame of more than {MAX_FRAME} bytes");
-            self.break_off(&why, out);
-            return;
-        }
-        self.parts.extend_from_slice(part);
-    }
-
-    fn take_batch(&mut self, batch: Vec<u8>, out: Out<'_>) {
-        let Some(frames) = Frames::from_bytes(batch) else {
-            self.break_off("it sends a batch that ends within a frame", out);
-            return;
-        };
-        let peer = self.ends.peer.clone();
-        out(Effect::Tell(CarrierEvent::Frames(peer, frames)));
-    }
-
-    fn tell_frame(&self, frame: Vec<u8>, out: Out<'_>) {
-        if self.up {
-            out(Effect::Tell(CarrierEvent::Frame(
-                self.ends.peer.clone(),
-                frame,
-            )));
-        }
-    }
-
-    fn on_keep_alive(&mut self, keep_alive: &[u8], now: Instant, out: Out<'_>) {
-        let Ok(confirmed) = keep_alive.try_into().map(u64::from_le_bytes) else {
-            self.break_off("its keep-alive is no number", out);
-            return;
-        };
-        match self.waiting.confirm(confirmed, now) {
-            Confirmed::More => self.send_waiting(Which::All, now, out),
-            Confirmed::Known => {}
-            Confirmed::NotSent => self.break_off("it confirms what was not sent", out),
-        }
-        // Nothing comes behind the last message by whose number its loss would be seen.
-        if self.waiting.lacks_for(now) >= self.ends.silence {
-            let why = format!("what was sent has not come for {:?}", self.ends.silence);
-            self.break_off(&why, out);
         }
     }
 
@@ -321,6 +247,16 @@ impl Link {
         self.reset(why, out);
     }
 
+    /// What waits for the node: the next link to the peer begins with it. This one has ended.
+    pub(crate) fn hands_over(&mut self) -> Untaken {
+        std::mem::take(&mut self.untaken)
+    }
+
+    fn tell(&mut self, event: CarrierEvent, bytes: usize, out: Out<'_>) {
+        self.untaken.is_told(bytes, self.received);
+        out(Effect::Tell(event));
+    }
+
     fn come_up(&mut self, now: Instant, out: Out<'_>) {
         (self.up, self.heard) = (true, now);
         let rights = self.theirs.as_ref().map(|theirs| &theirs.grant.rights);
@@ -329,7 +265,7 @@ impl Link {
             self.number(),
             rights.cloned().unwrap_or_default(),
         );
-        out(Effect::Tell(up));
+        self.tell(up, MAX_CREDENTIAL, out);
     }
 
     /// The link is broken: the next one has a new session.
@@ -341,8 +277,9 @@ impl Link {
     fn reset(&mut self, why: &str, out: Out<'_>) {
         if std::mem::take(&mut self.up) {
             let down = CarrierEvent::Down(self.ends.peer.clone(), why.to_owned());
-            out(Effect::Tell(down));
+            self.tell(down, why.len(), out);
         }
+        self.untaken.link_ends();
         self.mine = OwnSession::draw();
         (self.theirs, self.next) = (None, None);
         (self.out, self.incoming) = ([0; 2], [0; 2]);
@@ -351,10 +288,11 @@ impl Link {
         self.parts = Vec::new();
     }
 
-    /// A heartbeat, which also confirms what has come.
+    /// A heartbeat, which also confirms what has come and what is taken.
     fn keep_alive(&mut self, out: Out<'_>) {
-        self.told = self.received;
-        let body = with_head(&self.received.to_le_bytes());
+        self.told = self.untaken.taken();
+        let numbers = [self.received, self.told].map(u64::to_le_bytes);
+        let body = with_head(numbers.as_flattened());
         self.seal(FramePriority::Urgent, body, KEEP_ALIVE, out);
     }
 

@@ -2,8 +2,8 @@
 //!
 //! | key expression | is |
 //! |---|---|
-//! | `motet/3/node/NAME/INCARNATION` | the liveliness token of a node |
-//! | `motet/3/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
+//! | `motet/4/node/NAME/INCARNATION/PROOF` | the liveliness token of a node: `token.rs` |
+//! | `motet/4/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
 //!
 //! zenoh's threads bring messages and tokens. One thread takes tokens, sends frames that were put
 //! together, and keeps links alive.
@@ -12,10 +12,10 @@ mod acting;
 mod shown;
 
 use self::shown::ShownTurns;
-use crate::grant::is_name;
 use crate::identity::MemberIdentity;
 use crate::key::wall;
-use crate::link::{Effect, Ends, Link};
+use crate::link::{Effect, Ends, Link, Untaken};
+use crate::token::{ROOT, sender, shown_by, token};
 use motet_mesh::{CarrierEvent, FramePriority, MeshRights, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
@@ -28,9 +28,6 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::sample::{Locality, Sample, SampleKind};
-
-/// What all keys begin with; the number is that of the form of messages.
-pub(crate) const ROOT: &str = "motet/3";
 
 /// What a node on zenoh has of its peers.
 pub(crate) struct Links {
@@ -60,10 +57,12 @@ struct Peer {
 #[derive(Default)]
 struct State {
     current: Option<Current>,
-    /// The incarnations whose tokens are there; the last one to come is the present one.
+    /// The incarnations whose tokens are there, in order; the last one is the present one.
     shown: Vec<u64>,
     /// What the link wants done, in order.
     effects: VecDeque<Effect>,
+    /// While there is no link: what the node has not taken yet.
+    untaken: Untaken,
     /// Some thread does it.
     acting: bool,
     /// It has shaken hands: it is no name that somebody makes up.
@@ -237,33 +236,43 @@ impl Links {
         let this = Arc::downgrade(self);
         self.session
             .liveliness()
-            .declare_subscriber(format!("{ROOT}/node/*/*"))
+            .declare_subscriber(format!("{ROOT}/node/*/*/*"))
             .history(true)
             .callback(move |sample| {
-                if let (Some(this), Some((peer, incarnation))) =
-                    (this.upgrade(), sender(sample.key_expr().as_str()))
-                    && peer != this.name
-                    && is_name(peer.as_str())
-                {
-                    let token = (sample.kind(), peer, incarnation);
-                    this.tokens.lock().push_back(token);
-                    this.wake();
+                if let Some(this) = this.upgrade() {
+                    this.on_token(&sample);
                 }
             })
             .background()
             .wait()?;
-        let token = format!("{ROOT}/node/{name}/{incarnation:016x}");
+        let token = token(&self.identity, incarnation);
         let token = self.session.liveliness().declare_token(token).wait()?;
         let _ = self.token.set(token);
         Ok(())
     }
 
-    /// A node shows itself, or somebody who says so. An earlier one of the same name is gone,
-    /// unless there is a link to it: that goes first.
+    /// A token has come or gone. It is looked at here, and not by the carrier's thread: who
+    /// declares many waits for himself.
+    fn on_token(&self, sample: &Sample) {
+        // That it goes counts also when the time of its member is over.
+        let now = match sample.kind() {
+            SampleKind::Put => wall(),
+            SampleKind::Delete => 0,
+        };
+        let shown = shown_by(&self.identity, sample.key_expr().as_str(), now);
+        if let Some((peer, incarnation)) = shown.filter(|(peer, _)| *peer != self.name) {
+            let token = (sample.kind(), peer, incarnation);
+            self.tokens.lock().push_back(token);
+            self.wake();
+        }
+    }
+
+    /// A start of a node shows itself, or somebody repeats what it has shown. Another one of the
+    /// same name is gone, unless there is a link to it: that goes first.
     fn comes(self: &Arc<Self>, peer: &Arc<Peer>, name: &PeerName, incarnation: u64) {
         match peer.current() {
             Some((known, is_up)) if known == incarnation || is_up => return,
-            Some((known, _)) => self.goes(peer, known, "it has been started again"),
+            Some((known, _)) => self.goes(peer, known, "another start of it is tried"),
             None => {}
         }
         let Ok(frame_priorities) = self.publishers(name, incarnation) else {
@@ -280,9 +289,11 @@ impl Links {
         };
         {
             let mut state = peer.state.lock();
-            let State { effects, .. } = &mut *state;
+            let State {
+                effects, untaken, ..
+            } = &mut *state;
             let mut out = |effect| effects.push_back(effect);
-            let link = Link::new(ends, Instant::now(), &mut out);
+            let link = Link::new(ends, std::mem::take(untaken), Instant::now(), &mut out);
             state.current = Some(Current {
                 incarnation,
                 link,
@@ -321,12 +332,16 @@ impl Links {
     fn goes(&self, peer: &Arc<Peer>, incarnation: u64, why: &str) {
         let mut state = peer.state.lock();
         let State {
-            current, effects, ..
+            current,
+            effects,
+            untaken,
+            ..
         } = &mut *state;
         // Under one lock: a message that comes meanwhile begins no link that nobody ends.
         let mut gone = current.take_if(|current| current.incarnation == incarnation);
         if let Some(Current { link, .. }) = &mut gone {
             link.end(why, &mut |effect| effects.push_back(effect));
+            *untaken = link.hands_over();
         }
         self.carry_out_all(peer, state);
         // Outside of the lock: it undeclares publishers.
@@ -360,12 +375,4 @@ fn congestion(routes: bool) -> CongestionControl {
         true => CongestionControl::Block,
         false => CongestionControl::Drop,
     }
-}
-
-/// The node at the end of a key: its name and incarnation.
-pub(crate) fn sender(key: &str) -> Option<(PeerName, u64)> {
-    let (rest, incarnation) = key.rsplit_once('/')?;
-    let (_, name) = rest.rsplit_once('/')?;
-    let incarnation = u64::from_str_radix(incarnation, 16).ok()?;
-    Some((PeerName::new(name), incarnation))
 }

@@ -190,6 +190,7 @@ impl fmt::Debug for MeshPass {
 mod tests {
     use super::*;
     use motet_mesh::Key;
+    use proptest::prelude::*;
 
     #[test]
     fn sem_g561_a_pass_whose_text_was_changed_is_none() {
@@ -233,6 +234,35 @@ mod tests {
             let part = MeshPass::of_text(&text[..at]);
             let has_both = text[..at].matches(BEGIN).count() == 2;
             assert!(part.is_none() || is_whole || has_both, "{at}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn prop_sem_g561_a_text_that_somebody_puts_into_a_pass_makes_no_other_one(
+            at in any::<prop::sample::Index>(),
+            length in 0..100_usize,
+            put in "(\\PC|\n|signature |secret |-----BEGIN CERTIFICATE-----){0,6}",
+        ) {
+            let folder = tempfile::tempdir().expect("a folder");
+            let config = MeshPassConfig {
+                name: "camera".to_owned(),
+                rights: MeshRights::only(vec![Key::new("a/**").expect("a key")], Vec::new()),
+                lasts: None,
+            };
+            let path = folder.path().join("pass");
+            let pass = MeshPass::make(&RunKey::of_byte(3), &config, &path).expect("a pass");
+            let mut text = pass.text();
+            let at = at.index(text.len());
+            let end = text.len().min(at + length);
+            text.replace_range(at..end, &put);
+            // The certificates are TLS's to look at.
+            if let Some(read) = MeshPass::of_text(&text) {
+                prop_assert_eq!(read.grant, pass.grant);
+                prop_assert_eq!((read.seed, read.signature), (pass.seed, pass.signature));
+            }
         }
     }
 }

@@ -120,6 +120,18 @@ pub enum CarrierEvent {
     Frames(PeerName, Frames),
 }
 
+impl CarrierEvent {
+    /// Whom it is about.
+    pub(crate) fn peer(&self) -> &PeerName {
+        match self {
+            CarrierEvent::Up(peer, ..)
+            | CarrierEvent::Down(peer, _)
+            | CarrierEvent::Frame(peer, _)
+            | CarrierEvent::Frames(peer, _) => peer,
+        }
+    }
+}
+
 /// Which frames a frame may overtake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FramePriority {
@@ -155,8 +167,9 @@ impl std::error::Error for CarrierError {}
 /// in order.
 ///
 /// Each side is told `Up` before it gets a frame of the link, and `Down` before the next `Up` of
-/// the same peer. A node keeps the frames that are under way bounded by credit, so a carrier needs
-/// no limit of its own.
+/// the same peer. Nodes keep the frames that are under way bounded by credit, and say what they
+/// have taken of what they were told ([`Carrier::taken`]): a carrier whose peers may send more has
+/// a limit by that.
 pub trait Carrier: Send + Sync + 'static {
     /// The name of this node.
     fn name(&self) -> PeerName;
@@ -195,4 +208,10 @@ pub trait Carrier: Send + Sync + 'static {
     /// Where links and frames are told. One node takes them. It may do so within the post, and send
     /// then: whoever posts holds no lock that sending needs.
     fn events(&self) -> Port<CarrierEvent>;
+
+    /// The node has taken the oldest event of this peer that it was told and had not taken: each is
+    /// told so once, in order.
+    fn taken(&self, from: &PeerName) {
+        let _ = from;
+    }
 }

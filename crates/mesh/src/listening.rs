@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::flow::Hub;
-use crate::here_or_queued::HereOrQueued;
+use crate::here_or_queued::{HereOrQueued, while_sending};
 use crate::{Carrier, CarrierEvent};
 use motet_dispatch::{Causality, Enqueue, spawn};
 use motet_ports::{Port, Reply, reply};
@@ -95,9 +95,13 @@ impl Core {
     fn take(self: &Arc<Self>, event: CarrierEvent) {
         // Those of whoever sent the frame, where that is this process, are not the node's.
         Causality::clear();
+        let from = event.peer().clone();
         // What users wrote may panic, as when a value is dropped that has come before. What comes
         // then is taken as before.
         self.queue().guarded(|| self.on_event(event));
+        if let Some(carrier) = &self.carrier {
+            while_sending(|| carrier.taken(&from));
+        }
     }
 }
 

@@ -17,8 +17,8 @@ use std::sync::{Arc, OnceLock};
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
-    /// Called on rank 0 after every temperature and every stage of the search, or after every
-    /// restart of K-means. It runs on the rank itself: keep it short.
+    /// Called on rank 0 after every temperature and every stage of the search, after every restart
+    /// of K-means, or after every step of a scaling. It runs on the rank itself: keep it short.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Stops the run when it is set, on any rank.
     pub cancel: Option<&'a CancelToken>,

@@ -11,13 +11,14 @@ mod classical;
 mod field;
 mod interpolate;
 mod kernel;
+mod progress;
 #[cfg(test)]
 mod tests;
 
 use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::rank_view::RankView;
-use crate::{Control, Dissimilarities, MiningError, ParameterError, Progress};
+use crate::{Control, Dissimilarities, MiningError, ParameterError};
 use field::{Field, Known};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -210,7 +211,8 @@ impl Scaling {
         let mut state = match keeper.load::<State>().await? {
             Some(state) => state,
             None => {
-                let (places, eigenvalues) = field.classical(&known.means).await?;
+                let told = |rounds| self.report(&field, (0, rounds), (0.0, known.squares));
+                let (places, eigenvalues) = field.classical(&known.means, &told).await?;
                 State {
                     places,
                     eigenvalues,
@@ -227,7 +229,8 @@ impl Scaling {
                 .await?;
             state.trace.push(step);
             state.iterations = 0;
-            team.report(|| progress(&outer(&step, &field), state.trace.len()));
+            let ended = 1 + state.trace.len();
+            self.report(&field, (ended, 0), (step.temperature, step.stress));
             keeper.save(false, &state).await?;
         }
         if self.method == ScalingMethod::Annealed {
@@ -272,7 +275,10 @@ impl Scaling {
         keeper: &mut CheckpointKeeper<'_>,
     ) -> Result<(), MiningError> {
         if state.annealed.is_none() {
-            let (classical, _) = field.classical(means).await?;
+            let ended = 1 + state.trace.len();
+            let stress = state.trace.last().map_or(0.0, |step| step.stress);
+            let told = |rounds| self.report(field, (ended, rounds), (0.0, stress));
+            let (classical, _) = field.classical(means, &told).await?;
             state.annealed = Some(std::mem::replace(&mut state.places, classical));
             state.iterations = 0;
         }
@@ -327,6 +333,9 @@ impl Scaling {
             let done = fall <= self.tolerance * image.stress;
             (state.places, image) = (new, next);
             state.iterations += 1;
+            let ended = 1 + state.trace.len() + usize::from(state.annealed.is_some());
+            let now = (temperature, image.stress);
+            self.report(field, (ended, state.iterations), now);
             if done {
                 break;
             }
@@ -377,15 +386,5 @@ fn outer(step: &ScalingStep, field: &Field<'_>) -> ScalingStep {
         temperature: step.temperature * field.unit,
         stress: field.square(step.stress),
         iterations: step.iterations,
-    }
-}
-
-fn progress(step: &ScalingStep, number: usize) -> Progress {
-    Progress {
-        temperature: step.temperature,
-        clusters: 0,
-        target: 0,
-        free_energy: step.stress,
-        done: number as f64 / (number as f64 + 5.0),
     }
 }

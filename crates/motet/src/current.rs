@@ -27,6 +27,7 @@ use std::time::Duration;
 ///
 /// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where
 /// `MOTET_MPI_LIB` says, else in the active environment of Python and where systems put libraries.
+/// A variable that is empty says nothing.
 ///
 /// ```
 /// use motet::{CommError, Current, World};
@@ -124,14 +125,8 @@ impl Current for World {
         if let Some(world) = current.as_ref().and_then(WeakWorld::upgrade) {
             return Ok(world);
         }
-        let every = match env::var("MOTET_WHY") {
-            Ok(text) => Some(seconds(&text)?),
-            Err(_) => None,
-        };
-        let balance = match env::var("MOTET_BALANCE") {
-            Ok(text) => Some(share(&text)?),
-            Err(_) => None,
-        };
+        let every = said("MOTET_WHY").map(|text| seconds(&text)).transpose()?;
+        let balance = said("MOTET_BALANCE").map(|text| share(&text)).transpose()?;
         let mut world = start(config)?;
         if let Some(least_share) = balance {
             world = world.on_imbalance(least_share, warn);
@@ -156,24 +151,33 @@ fn launched() -> Vec<usize> {
     said.filter_map(|text| text.parse().ok()).collect()
 }
 
+/// What a variable of the environment says; one that is empty says nothing.
+pub(crate) fn said(name: &str) -> Option<String> {
+    // What is no text is told as what it looks like.
+    path_said(name).map(|text| text.to_string_lossy().into_owned())
+}
+
+fn path_said(name: &str) -> Option<PathBuf> {
+    let text = env::var_os(name).filter(|text| !text.is_empty());
+    text.map(PathBuf::from)
+}
+
 fn start(config: &CurrentConfig) -> Result<World, CurrentError> {
-    let threads = match (config.threads, env::var("MOTET_THREADS")) {
-        (Some(threads), _) => Some(ranks(&threads.to_string())?),
-        (None, Ok(text)) => Some(ranks(&text)?),
-        (None, Err(_)) => None,
-    };
+    let threads = config.threads.map(|threads| threads.to_string());
+    let threads = threads.or_else(|| said("MOTET_THREADS"));
+    let threads = threads.map(|text| ranks(&text)).transpose()?;
     if !World::is_one_of_several() {
         return Ok(World::threads(threads.unwrap_or(0)));
     }
-    let named = env::var_os("MOTET_MPI_LIB").filter(|named| !named.is_empty());
-    let named = config.library.clone().or(named.map(PathBuf::from));
+    let named = path_said("MOTET_MPI_LIB");
+    let named = config.library.clone().or(named);
     let search = LibrarySearch::usual(named, |name| env::var_os(name));
     let path = search.find().map_err(CurrentError::Mpi)?;
     let processes = Library::open(&path).and_then(|library| Processes::start(&library));
     let processes = processes.map_err(CurrentError::Mpi)?;
     belongs(&launched(), processes.processes(), &path)?;
-    if let Some(note) = env::var_os(RUN_NOTE) {
-        processes.note_at(PathBuf::from(note));
+    if let Some(note) = path_said(RUN_NOTE) {
+        processes.note_at(note);
     }
     Ok(World::over(processes, threads.unwrap_or(1)))
 }

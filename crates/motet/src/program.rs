@@ -1,6 +1,7 @@
 //! Several programs that are one world: which of them this process runs, and whose ranks are whose.
 
 use crate::CurrentError;
+use crate::current::said;
 use motet_comm::{CommError, Communicator};
 use std::env;
 use std::future::Future;
@@ -54,8 +55,7 @@ impl Program {
     /// # Errors
     /// [`CurrentError::Program`] when `MOTET_PROGRAM` is no number.
     pub fn current() -> Result<Program, CurrentError> {
-        let said = env::var(PROGRAM).ok();
-        Program::of(said.as_deref(), env::var(PROGRAM_NAME).ok())
+        Program::of(said(PROGRAM).as_deref(), said(PROGRAM_NAME))
     }
 
     fn of(number: Option<&str>, name: Option<String>) -> Result<Program, CurrentError> {

@@ -2,15 +2,18 @@
 //!
 //! - `json/located.rs`, `json/key.rs`: how bodies are read;
 //! - `json/unfit.rs`: where one does not fit; `json/names.rs`: the names that a type has;
-//! - `json/finite.rs`: numbers that JSON does not have.
+//! - `json/finite.rs`: numbers that JSON does not have;
+//! - `json/same.rs`: whether two values say the same.
 
 mod finite;
 mod key;
 mod located;
 mod names;
+mod same;
 mod unfit;
 
 pub(crate) use located::read;
+pub(crate) use same::is_same;
 pub(crate) use unfit::Unfit;
 
 use crate::{Fault, FaultCode};

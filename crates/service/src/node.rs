@@ -222,6 +222,12 @@ impl Node {
         Some((AnyClient(service), rest))
     }
 
+    /// From now on no service is made at a path for which `is_kept` is true: whoever carries calls
+    /// to this node answers there itself. The last one that is given counts.
+    pub fn keep_paths(&self, is_kept: fn(&str) -> bool) {
+        self.0.0.keep_places(is_kept);
+    }
+
     /// Why the last commit to its store has failed; `None` if it has not, or there is no store. A
     /// change that is stored later ends it.
     #[must_use]

@@ -4,7 +4,7 @@ use crate::context::{CallContext, CallTrace, Chain, Inherited};
 use motet_dispatch::Clock;
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain`,
@@ -182,6 +182,21 @@ impl RequestEnvelope {
     pub(crate) fn header<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let mut headers = self.rare.as_ref()?.headers.iter().rev();
         headers.find_map(|header| Arc::clone(header).downcast().ok())
+    }
+}
+
+/// A header of a change that all services have: where it tells the version that it has made.
+#[derive(Default)]
+pub(crate) struct ToldVersion(OnceLock<u64>);
+
+impl ToldVersion {
+    pub(crate) fn tell(&self, version: u64) {
+        // A change is made once.
+        let _again = self.0.set(version);
+    }
+
+    pub(crate) fn told(&self) -> Option<u64> {
+        self.0.get().copied()
     }
 }
 

@@ -10,8 +10,8 @@
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
-//! - `shared.rs`: what the services of a node share; `threads.rs`: the threads that some have for
-//!   themselves.
+//! - `shared.rs`: what the services of a node share; `places.rs`: the paths of those that are
+//!   there; `threads.rs`: the threads that some have for themselves.
 
 mod admission;
 mod any_call;
@@ -27,6 +27,7 @@ mod direct;
 mod entrance;
 mod new_subscription;
 mod notification;
+mod places;
 mod refusal;
 mod remote;
 mod shared;

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 #[must_use]
 pub fn data() -> PathBuf {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder =
-        env::var_os("MOTET_DATA").map_or_else(|| repository.join("../shared/data"), PathBuf::from);
+    let named = env::var_os("MOTET_DATA").filter(|folder| !folder.is_empty());
+    let folder = named.map_or_else(|| repository.join("../shared/data"), PathBuf::from);
     assert!(
         folder.is_dir(),
         "there are no test data in {}: set MOTET_DATA to their folder",

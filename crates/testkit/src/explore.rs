@@ -48,9 +48,10 @@ pub fn explore_with(
     seeds: impl IntoIterator<Item = u64>,
     body: impl Fn(&Replay),
 ) {
-    let failure = match env::var("MOTET_SEED") {
-        Err(_) => search(config, seeds, &body),
-        Ok(seed) => search(config, [the_seed(&seed)], &body),
+    let said = env::var("MOTET_SEED").ok();
+    let failure = match said.filter(|seed| !seed.is_empty()) {
+        None => search(config, seeds, &body),
+        Some(seed) => search(config, [the_seed(&seed)], &body),
     };
     if let Some(failure) = failure {
         panic!("{failure}");

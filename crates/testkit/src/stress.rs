@@ -84,7 +84,9 @@ const ENOUGH: Duration = Duration::from_secs(40);
 
 /// How long every stress test goes on: the seconds of `MOTET_STRESS`, else not at all.
 pub(crate) fn stress_time() -> Duration {
-    std::env::var("MOTET_STRESS").map_or(Duration::ZERO, |seconds| {
+    let said = std::env::var("MOTET_STRESS").ok();
+    let said = said.filter(|seconds| !seconds.is_empty());
+    said.map_or(Duration::ZERO, |seconds| {
         let seconds = seconds.parse();
         Duration::from_secs_f64(seconds.expect("MOTET_STRESS is a number of seconds"))
     })

@@ -55,7 +55,8 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 pub(crate) fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        if let Some(folder) = env::var_os("MOTET_C_LIBRARY") {
+        let named = env::var_os("MOTET_C_LIBRARY").filter(|folder| !folder.is_empty());
+        if let Some(folder) = named {
             return folder.into();
         }
         let test = env::current_exe().unwrap();

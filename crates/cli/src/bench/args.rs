@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser
 use clap::{Args, Subcommand};
 use motet_bench::stages::{Pattern, StageMode};
 
-use crate::amount::{count, seconds};
+use crate::amount::{PYTHON, count, python, seconds};
 use crate::bench::print_args::PrintArgs;
 use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::results::{self, CompareArgs, JoinArgs, ResultsArgs};
@@ -204,8 +204,9 @@ pub struct SimArgs {
     #[arg(
         long,
         value_name = "PATH",
-        default_value = "python3",
-        env = "MOTET_PYTHON"
+        default_value = PYTHON,
+        env = "MOTET_PYTHON",
+        value_parser = python()
     )]
     pub python: PathBuf,
 
@@ -308,8 +309,9 @@ pub struct AnnealingArgs {
     #[arg(
         long,
         value_name = "PATH",
-        default_value = "python3",
-        env = "MOTET_PYTHON"
+        default_value = PYTHON,
+        env = "MOTET_PYTHON",
+        value_parser = python()
     )]
     pub python: PathBuf,
 

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args};
 use motet_bench::measuring::Effort;
 use motet_bench::measuring::MeasuringConfig;
 
+use crate::amount::{PYTHON, python};
 use crate::bench::print_args::PrintArgs;
 use crate::own;
 
@@ -57,8 +58,9 @@ pub struct SuiteArgs {
     #[arg(
         long,
         value_name = "PATH",
-        default_value = "python3",
-        env = "MOTET_PYTHON"
+        default_value = PYTHON,
+        env = "MOTET_PYTHON",
+        value_parser = python()
     )]
     pub python: PathBuf,
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::amount::path;
+use crate::amount::{PYTHON, path, python};
 
 /// Options of `motet doctor`.
 #[derive(Debug, Clone, Args)]
@@ -22,8 +22,9 @@ pub struct DoctorArgs {
     #[arg(
         long,
         value_name = "PATH",
-        default_value = "python3",
-        env = "MOTET_PYTHON"
+        default_value = PYTHON,
+        env = "MOTET_PYTHON",
+        value_parser = python()
     )]
     pub python: PathBuf,
 

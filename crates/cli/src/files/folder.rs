@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile, TempPath};
 
+use super::pipe;
 use super::place::{OutputPlace, parent_of};
 use crate::error::OutputError;
 
@@ -170,7 +171,10 @@ impl ResultsFolder {
         }
         // What has gone into a pipe cannot be taken back: all else is ready by then.
         for (file, path) in pipes {
-            pour(file, &path).map_err(|source| OutputError::Write { path, source })?;
+            let poured = pour(file, &path, stop);
+            if !poured.map_err(|source| OutputError::Write { path, source })? {
+                return Ok(None);
+            }
         }
         Ok(Some(staged))
     }
@@ -185,11 +189,15 @@ impl ResultsFolder {
     }
 }
 
-/// Writes into what is there, which keeps its name.
-fn pour(file: &Content<'_>, path: &Path) -> io::Result<()> {
-    let mut to = BufWriter::new(File::options().append(true).open(path)?);
+/// Writes into what is there, which keeps its name; `false`: `stop` said so before.
+fn pour(file: &Content<'_>, path: &Path, stop: impl Fn() -> bool) -> io::Result<bool> {
+    let Some(open) = pipe::open(path, stop)? else {
+        return Ok(false);
+    };
+    let mut to = BufWriter::new(open);
     (file.write)(&mut to)?;
-    to.flush()
+    to.flush()?;
+    Ok(true)
 }
 
 /// Removes folders that were made here, if they are empty, from the last to the first.

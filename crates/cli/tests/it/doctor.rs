@@ -37,6 +37,22 @@ fn doctor_gives_one_object_with_every_field() {
 }
 
 #[test]
+fn sem_g590_a_variable_that_names_no_python_is_none() {
+    let place = ProgramFolder::new();
+    let python = |named: Option<&str>| {
+        let mut command = place.command("doctor --json --go no-go");
+        match named {
+            Some(named) => command.env("MOTET_PYTHON", named),
+            None => command.env_remove("MOTET_PYTHON"),
+        };
+        let out = command.output().unwrap();
+        let row: Value = serde_json::from_slice(&out.stdout).unwrap();
+        row["python"].clone()
+    };
+    assert_eq!(python(Some("")), python(None));
+}
+
+#[test]
 fn doctor_says_the_same_in_words() {
     let out = ProgramFolder::new()
         .run("doctor --go no-go")

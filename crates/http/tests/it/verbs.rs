@@ -51,6 +51,38 @@ fn sem_g409_a_state_is_set_and_patched_at_a_version() {
 }
 
 #[test]
+fn sem_g409_a_change_tells_the_version_that_it_has_made() {
+    let shop = Shop::open();
+    let put = |more: &str, body| {
+        let answer = shop.send("PUT", "/till", more, body);
+        (answer.status, answer.header("etag").map(str::to_owned))
+    };
+    let patch = |kind: &str, more: &str, body| {
+        let kind = format!("content-type: application/{kind}\r\n{more}");
+        let answer = shop.ask("PATCH", "/till", &kind, body);
+        (answer.status, answer.header("etag").map(str::to_owned))
+    };
+    let made = |tag: &str| (200, Some(format!("\"{tag}\"")));
+    assert_eq!(put("", r#"{"cents":{"bob":7}}"#), made("v1"));
+    let behind = |tag: &str| format!("if-match: \"{tag}\"\r\n");
+    let bob = r#"{"cents":{"bob":8}}"#;
+    assert_eq!(patch("merge-patch+json", &behind("v1"), bob), made("v2"));
+    let removed = r#"[{"op":"remove","path":"/cents/bob"}]"#;
+    let removed = patch("json-patch+json", &behind("v2"), removed);
+    assert_eq!(removed, made("v3"));
+    // What is refused makes none.
+    assert_eq!(put(&behind("v2"), bob), (412, None));
+    assert_eq!(patch("merge-patch+json", "", r#"{"cents":1}"#), (422, None));
+    // What the state is now is not what was sent.
+    assert_eq!(put("", r#"{"cents":{"bob":7},"note":1}"#), (200, None));
+    // Others may have changed it since the key was used.
+    let key = "idempotency-key: k17\r\n";
+    assert_eq!(put(key, bob), made("v5"));
+    assert_eq!(put(key, bob), (200, None));
+    assert_eq!(shop.get("/till").header("etag"), Some("\"v5\""));
+}
+
+#[test]
 fn sem_g436_a_json_patch_is_carried_out_whole_or_not_at_all() {
     let shop = Shop::open();
     shop.deposit("ann", 40);
@@ -218,7 +250,9 @@ fn an_answer_has_no_header_of_its_request() {
         let names = answer.head.lines().skip(1);
         let mut names: Vec<&str> = names.filter_map(|line| line.split(':').next()).collect();
         names.sort_unstable();
-        let expected = ["connection", "content-length", "content-type", "date"];
+        let mut expected = vec!["connection", "content-length", "content-type", "date"];
+        // Its own.
+        expected.extend((method != "POST").then_some("etag"));
         assert_eq!(names, expected, "{method}");
     }
 }
@@ -319,6 +353,10 @@ fn sem_g529_a_method_that_is_refused_names_those_that_are_taken() {
     let (log, till) = (&document["paths"]["/sys/log"], &document["paths"]["/till"]);
     assert!(log["get"].is_object() && log["put"].is_null() && log["patch"].is_null());
     assert!(till["put"].is_object() && till["patch"].is_object());
+    for method in ["get", "put", "patch"] {
+        let headers = &till[method]["responses"]["200"]["headers"];
+        assert!(headers["ETag"].is_object(), "{method}");
+    }
 }
 
 #[test]

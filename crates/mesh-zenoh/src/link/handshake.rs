@@ -16,6 +16,9 @@
 //! up answers with a session that it draws for the next link, and goes on. Only a peer that has
 //! really begun another link takes that answer, and its next handshake shows that it knows the new
 //! session. A peer that is up does not take it: it answers a session that the peer does not have.
+//!
+//! While much waits for the node to take it no link begins: links that break and begin anew bring
+//! no more than one does.
 
 use super::{Effect, Ends, HANDSHAKE, Link, Out};
 use crate::grant::Grant;
@@ -73,6 +76,9 @@ impl PeerSession {
 
 impl Link {
     pub(super) fn on_handshake(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
+        if self.untaken.is_much() {
+            return;
+        }
         let Some(handshake) = Handshake::read(message) else {
             return;
         };
@@ -132,9 +138,12 @@ impl Link {
         self.checked <= CHECKS
     }
 
-    /// Says that this end is there, to a peer that it knows nothing of.
+    /// Says that this end is there, to a peer that it knows nothing of: when the node has taken
+    /// most of what came before.
     pub(super) fn greet(&self, out: Out<'_>) {
-        self.shake_hands(self.mine.session(), &NOBODY, out);
+        if !self.untaken.is_much() {
+            self.shake_hands(self.mine.session(), &NOBODY, out);
+        }
     }
 
     /// The peer may have begun a new link with this session.

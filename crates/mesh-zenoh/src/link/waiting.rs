@@ -1,12 +1,16 @@
-//! Frames that wait: for others of the same message, or until the peer confirms earlier ones.
+//! Frames that wait: for others of the same message, or until the peer has taken earlier ones.
 
-use super::{BATCH, BEHIND, HEAD, PART_OF_FRAME, WHOLE};
+use super::{BATCH, BEHIND, HEAD, PART_OF_FRAME, WHOLE, with_head};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How many bytes may be under way to a peer that has not confirmed them.
+/// How many bytes may be sent that the node of the peer has not taken.
 pub(super) const WINDOW: u64 = 512 << 10;
+
+/// How many with urgent frames, which are sent also when no other may be. A peer that sends more is
+/// cut off.
+pub(super) const MOST: u64 = WINDOW + WINDOW / 2;
 
 /// A frame that is longer goes in parts of this length; shorter ones share messages up to it.
 pub(super) const PART: usize = 32 << 10;
@@ -18,7 +22,7 @@ pub(crate) const PAUSE: Duration = Duration::from_micros(20);
 const LENGTH: usize = 4;
 
 /// What a message costs the engine beside its frame, at most.
-pub(super) const OVERHEAD: u64 = 128;
+const OVERHEAD: u64 = 128;
 
 /// How many bytes wait for a peer, at most: then the link breaks.
 pub(super) const MAX_WAITING: usize = 256 << 20;
@@ -73,6 +77,8 @@ enum Item {
 #[derive(Default)]
 pub(super) struct Waiting {
     items: VecDeque<Item>,
+    /// Urgent frames: bodies with room for their heads.
+    urgent: VecDeque<Vec<u8>>,
     /// What is still to be sent, with the lengths of frames.
     bytes: usize,
     /// How long the last batch was: room for the next.
@@ -81,11 +87,14 @@ pub(super) struct Waiting {
     sent_at: Option<Instant>,
     /// A flush has been asked for.
     flushing: bool,
-    /// The first frame waits until the peer confirms earlier ones.
+    /// The first frame waits until the peer has taken earlier ones.
     blocked: bool,
     sent: u64,
-    confirmed: u64,
-    /// Since when the peer confirms less than was sent, and no more than before.
+    /// How much of it the peer has got.
+    come: u64,
+    /// How much of that its node has taken.
+    taken: u64,
+    /// Since when the peer has got less than was sent, and no more than before.
     lacks: Option<Instant>,
 }
 
@@ -114,6 +123,27 @@ impl Waiting {
             (false, false) if self.is_full() => FlushDecision::SendFull,
             (false, false) => FlushDecision::None,
         }
+    }
+
+    pub(super) fn push_urgent(&mut self, frame: &[u8]) {
+        self.bytes += cost(frame.len()) as usize;
+        self.urgent.push_back(with_head(frame));
+    }
+
+    /// The body of the next urgent frame. None: there is none, or the peer has not taken enough.
+    pub(super) fn next_urgent(&mut self) -> Option<Vec<u8>> {
+        let cost = cost(self.urgent.front()?.len() - HEAD);
+        if !self.has_room(cost, MOST) {
+            return None;
+        }
+        self.sent += cost;
+        self.bytes -= cost as usize;
+        self.urgent.pop_front()
+    }
+
+    fn has_room(&self, cost: u64, most: u64) -> bool {
+        let under_way = self.sent - self.taken;
+        under_way == 0 || under_way + cost <= most
     }
 
     fn is_paused(&self, now: Instant) -> bool {
@@ -154,7 +184,7 @@ impl Waiting {
     }
 
     /// The next message: its kind, and its body with room for a head. None: nothing waits, it is
-    /// not full, or the peer has not confirmed enough.
+    /// not full, or the peer has not taken enough.
     pub(super) fn next(&mut self, which: Which, now: Instant) -> Option<(u8, Vec<u8>)> {
         self.blocked = false;
         if which == Which::Full && !self.is_full() {
@@ -164,9 +194,8 @@ impl Waiting {
             Item::Batch(body) => body.len() - HEAD,
             Item::Long(frame, begun) => PART.min(frame.len() - begun),
         };
-        let cost = length as u64 + OVERHEAD;
-        let under_way = self.sent - self.confirmed;
-        if under_way > 0 && under_way + cost > WINDOW {
+        let cost = cost(length);
+        if !self.has_room(cost, WINDOW) {
             self.blocked = true;
             return None;
         }
@@ -200,22 +229,28 @@ impl Waiting {
         lacks.unwrap_or_default()
     }
 
-    /// The peer has got so many bytes of all that was sent.
-    pub(super) fn confirm(&mut self, bytes: u64, now: Instant) -> Confirmed {
-        if bytes > self.sent {
+    /// The peer has got so many bytes of all that was sent, and its node has taken so many.
+    pub(super) fn confirm(&mut self, come: u64, taken: u64, now: Instant) -> Confirmed {
+        if come > self.sent || taken > come {
             return Confirmed::NotSent;
         }
-        self.lacks = match bytes > self.confirmed {
-            _ if bytes == self.sent => None,
+        self.lacks = match come > self.come {
+            _ if come == self.sent => None,
             true => Some(now),
             false => self.lacks.or(Some(now)),
         };
-        self.confirmed = self.confirmed.max(bytes);
-        match self.blocked {
+        self.come = self.come.max(come);
+        self.taken = self.taken.max(taken);
+        match self.blocked || !self.urgent.is_empty() {
             true => Confirmed::More,
             false => Confirmed::Known,
         }
     }
+}
+
+/// What a message of so many bytes counts.
+pub(super) fn cost(bytes: usize) -> u64 {
+    bytes as u64 + OVERHEAD
 }
 
 /// Puts a frame behind others, with its length before it, as [`Frames`](motet_mesh::Frames) has

@@ -44,6 +44,25 @@ impl Links {
         is_sent
     }
 
+    /// The node has taken the oldest event of a peer that it was told and had not taken.
+    pub(crate) fn taken(&self, from: &PeerName) {
+        let Some(peer) = self.peers.lock().get(from).cloned() else {
+            return;
+        };
+        let mut state = peer.state.lock();
+        let State {
+            current,
+            effects,
+            untaken,
+            ..
+        } = &mut *state;
+        match current {
+            Some(Current { link, .. }) => link.taken(&mut |effect| effects.push_back(effect)),
+            None => untaken.is_taken(),
+        }
+        self.carry_out_all(&peer, state);
+    }
+
     /// Does something with the link to a peer, and then what the link wants done. One thread at a
     /// time does that, and outside of the lock, so it is done in order.
     pub(super) fn act(

@@ -1,5 +1,6 @@
-//! Which starts of a peer show themselves. Whoever is in the mesh may show a name; only the node
-//! that has it shakes hands.
+//! Which starts of a peer show themselves. Whoever is in the mesh may repeat what an earlier start
+//! has shown, and who has the key of the mesh may make up names; only a node that is there shakes
+//! hands. The last start of a name is tried at once, and then every second time.
 
 use super::{Links, Peer};
 use motet_mesh::PeerName;
@@ -82,7 +83,10 @@ impl Links {
             None => Arc::clone(self.peers.lock().entry(name.clone()).or_default()),
         };
         peer.shows(incarnation);
-        self.comes(&peer, name, incarnation);
+        // An earlier start waits for its turn.
+        if peer.current().is_none_or(|(known, _)| known < incarnation) {
+            self.comes(&peer, name, incarnation);
+        }
     }
 
     fn hides(self: &Arc<Self>, name: &PeerName, incarnation: u64) {
@@ -92,7 +96,7 @@ impl Links {
         let left = peer.hides(incarnation);
         self.goes(&peer, incarnation, "it has left, or its process has ended");
         match left {
-            // The token of an earlier start may come after that of this one.
+            // The token of an earlier start may go after that of this one has come.
             Some(left) => self.comes(&peer, name, left),
             None => self.forget(name, &peer),
         }
@@ -130,23 +134,26 @@ impl Links {
         }
     }
 
-    /// A peer that is gone is known no longer, once the node has been told.
+    /// A peer that is gone is known no longer, once the node has been told and has taken all.
     pub(super) fn forget(&self, name: &PeerName, peer: &Peer) {
         let mut peers = self.peers.lock();
         let state = peer.state.lock();
-        if state.current.is_none() && state.effects.is_empty() && !state.acting {
+        let is_told = state.effects.is_empty() && !state.acting && state.untaken.is_empty();
+        if state.current.is_none() && is_told {
             peers.remove(name);
         }
     }
 
-    /// A peer that shows itself and shakes no hands may be somebody else, or gone: the next one
-    /// that shows the name is tried.
+    /// A start that is shown and shakes no hands may be gone: another one of the name is tried. A
+    /// peer that nobody shows is forgotten.
     pub(super) fn tries_another(self: &Arc<Self>, peer: &Arc<Peer>, name: &PeerName) {
-        let Some((known, false)) = peer.current() else {
-            return;
+        let known = match peer.current() {
+            Some((known, false)) => known,
+            Some((_, true)) => return,
+            None => return self.forget(name, peer),
         };
         peer.state.lock().tried += 1;
-        if let Some(next) = peer.shown_after(known) {
+        if let Some(next) = peer.tried_after(known) {
             self.comes(peer, name, next);
         }
     }
@@ -156,8 +163,9 @@ impl Peer {
     /// The token of this incarnation has come.
     pub(super) fn shows(&self, incarnation: u64) {
         let mut state = self.state.lock();
-        state.shown.retain(|other| *other != incarnation);
-        state.shown.push(incarnation);
+        if let Err(at) = state.shown.binary_search(&incarnation) {
+            state.shown.insert(at, incarnation);
+        }
         if state.shown.len() > STARTS {
             let current = state.current.as_ref().map(|current| current.incarnation);
             let is_other = |start: &u64| Some(*start) != current;
@@ -166,7 +174,7 @@ impl Peer {
         }
     }
 
-    /// It has gone; the incarnation whose token came last of those that are left.
+    /// It has gone; the last incarnation of those that are left.
     pub(super) fn hides(&self, incarnation: u64) -> Option<u64> {
         let mut state = self.state.lock();
         state.shown.retain(|other| *other != incarnation);
@@ -194,13 +202,16 @@ impl Peer {
         current.map(|current| (current.incarnation, current.link.is_up()))
     }
 
-    /// The incarnation whose token came after that of this one, else the first.
-    fn shown_after(&self, incarnation: u64) -> Option<u64> {
+    /// The incarnation that is tried after this one: the last one, or after that one of the others,
+    /// each in turn.
+    fn tried_after(&self, incarnation: u64) -> Option<u64> {
         let state = self.state.lock();
-        let shown = &state.shown;
-        let at = shown.iter().position(|other| *other == incarnation);
-        let next = at.and_then(|at| shown.get(at + 1)).or(shown.first());
-        next.copied().filter(|next| *next != incarnation)
+        let (last, others) = state.shown.split_last()?;
+        if *last != incarnation {
+            return Some(*last);
+        }
+        let turn = state.tried as usize / 2;
+        others.get(turn % others.len().max(1)).copied()
     }
 }
 
@@ -251,5 +262,31 @@ mod tests {
         let shown = peer.state.lock().shown.clone();
         assert!(shown.len() <= STARTS && shown.last() == Some(&9_999));
         assert_eq!(peer.hides(9_999), Some(9_998));
+    }
+
+    #[test]
+    fn sem_g586_the_last_start_of_a_name_is_tried_every_second_time_and_the_others_in_turn() {
+        let peer = Peer::default();
+        // As they come: the last one is not the last to come.
+        for start in [30, 90, 10, 20, 90] {
+            peer.shows(start);
+        }
+        let mut tried = vec![90];
+        for _ in 0..8 {
+            peer.state.lock().tried += 1;
+            tried.extend(peer.tried_after(tried[tried.len() - 1]));
+        }
+        let mut others: Vec<_> = tried.iter().skip(1).step_by(2).take(3).copied().collect();
+        others.sort_unstable();
+        assert_eq!(others, [10, 20, 30], "{tried:?}");
+        assert!(
+            tried.iter().step_by(2).all(|start| *start == 90),
+            "{tried:?}"
+        );
+        for start in [10, 20, 30] {
+            peer.hides(start);
+        }
+        assert_eq!(peer.tried_after(90), None);
+        assert_eq!(peer.tried_after(10), Some(90));
     }
 }

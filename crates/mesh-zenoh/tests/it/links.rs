@@ -1,6 +1,6 @@
 //! What comes over links.
 
-use crate::nodes::{config, first, member, reaches, until};
+use crate::nodes::{Member, config, first, member, reaches, until};
 use motet_dispatch::{Dispatcher, Inline, QueueConfig};
 use motet_mesh::{CallError, PeerChange, Qos, Request, Sample, SubscribeConfig};
 use motet_mesh_zenoh::{MeshJoinError, RunKey, Zenoh, ZenohConfig};
@@ -56,6 +56,41 @@ fn sem_g240_samples_of_any_size_come_whole_in_order_and_without_loss() {
     let topic = publisher.join().unwrap();
     until("all is accepted", || topic.subscribers()[0].in_flight == 0);
     assert_eq!(samples.missed(), 0);
+}
+
+#[test]
+fn sem_g585_what_a_busy_node_does_not_take_waits_and_comes_when_it_goes_on() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let carrier = Zenoh::open(&config("b", &key, &a)).unwrap();
+    let dispatcher = Dispatcher::new(1);
+    let queue = dispatcher.queue(QueueConfig::named("node"));
+    let node = carrier.join(Arc::new(queue.clone()));
+    let all = SubscribeConfig {
+        window: 64,
+        ..SubscribeConfig::default()
+    };
+    let samples = node.subscribe::<Vec<u8>>("n", &all).unwrap();
+    let topic = a.node.topic::<Vec<u8>>("n", Qos::reliable(64)).unwrap();
+    until("the subscriber comes", || topic.subscribers().len() == 1);
+    let changes = a.node.peer_changes();
+    topic.publish(Vec::new()).unwrap();
+    assert_eq!(samples.port().recv_blocking().unwrap().number, 1);
+    dispatcher.wait_idle();
+    queue.suspend();
+    // Several times what may wait.
+    for n in 0..64_u8 {
+        topic.publish(vec![n; 64 << 10]).unwrap();
+    }
+    assert_eq!(samples.port().item_count(), 0);
+    queue.resume();
+    for n in 0..64_u8 {
+        let sample = samples.port().recv_blocking().unwrap();
+        assert_eq!((sample.gap, sample.value[0]), (None, n));
+    }
+    let told: Vec<_> = std::iter::from_fn(|| changes.test()).collect();
+    let broken = told.iter().find(|it| matches!(it, PeerChange::Down(..)));
+    assert_eq!(broken, None);
 }
 
 #[test]
@@ -125,9 +160,16 @@ fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out(
     let c = member(&config("c", &key, &a));
     until("all meet", || reaches(&a, "b") && reaches(&a, "c"));
     let changes = a.node.peer_changes();
-    // As of other starts of b, of which nothing else comes.
+    let token = token_of(&a, "b");
+    let (of_b, proof) = token.rsplit_once('/').unwrap();
+    let own = token_of(&a, "c");
+    let (_, own_proof) = own.rsplit_once('/').unwrap();
+    // As of other starts of b, and of this one with another proof: that one goes at once.
+    let forged = format!("{of_b}/{own_proof}");
+    let liveliness = c.carrier.session().liveliness();
+    drop(liveliness.declare_token(forged).wait().unwrap());
     let shown = ["00000000000000aa", "ffffffffffffffaa"].map(|incarnation| {
-        let token = format!("motet/3/node/b/{incarnation}");
+        let token = format!("motet/4/node/b/{incarnation}/{proof}");
         let liveliness = c.carrier.session().liveliness();
         liveliness.declare_token(token).wait().unwrap()
     });
@@ -141,10 +183,44 @@ fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out(
     assert_eq!(broken, None);
     drop(b);
     until("b is gone", || !reaches(&a, "b") && !reaches(&d, "b"));
-    drop(shown);
     let b = member(&config("b", &key, &a));
     until("b is back", || reaches(&a, "b") && reaches(&d, "b"));
+    drop((b, shown));
+}
+
+/// The token of a node, as this one sees it.
+fn token_of(by: &Member, name: &str) -> String {
+    let liveliness = by.carrier.session().liveliness();
+    let tokens = liveliness.get(format!("motet/4/node/{name}/*/*"));
+    let tokens = tokens.wait().unwrap();
+    let token = tokens.iter().find_map(|reply| {
+        let sample = reply.result().ok()?;
+        Some(sample.key_expr().as_str().to_owned())
+    });
+    token.unwrap()
+}
+
+#[test]
+fn sem_g586_what_an_earlier_start_has_shown_keeps_nobody_from_the_last_one() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let b = member(&config("b", &key, &a));
+    let c = member(&config("c", &key, &a));
+    until("all meet", || {
+        reaches(&a, "b") && reaches(&c, "b") && reaches(&a, "c")
+    });
+    let earlier = token_of(&a, "b");
     drop(b);
+    until("b is gone", || !reaches(&a, "b"));
+    let b = member(&config("b", &key, &a));
+    until("b is back", || reaches(&a, "b"));
+    let liveliness = c.carrier.session().liveliness();
+    let shown = liveliness.declare_token(earlier).wait().unwrap();
+    let d = member(&config("d", &key, &a));
+    until("one that comes later meets all", || {
+        reaches(&d, "a") && reaches(&d, "b") && reaches(&d, "c") && reaches(&b, "d")
+    });
+    drop(shown);
 }
 
 #[test]
@@ -168,7 +244,10 @@ fn sem_g243_a_token_with_a_pattern_in_place_of_a_name_keeps_nobody_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let liveliness = a.carrier.session().liveliness();
-    let shown = liveliness.declare_token("motet/3/node/*/0").wait().unwrap();
+    let shown = liveliness
+        .declare_token("motet/4/node/*/0/0")
+        .wait()
+        .unwrap();
     let b = member(&config("b", &key, &a));
     until("they meet", || reaches(&a, "b") && reaches(&b, "a"));
     drop(shown);
@@ -184,7 +263,7 @@ fn sem_g569_a_node_that_comes_after_many_names_that_somebody_makes_up_meets_all(
     let liveliness = b.carrier.session().liveliness();
     // More than are tried at once.
     let shown = (0..700).map(|n| {
-        let token = format!("motet/3/node/x{n}/{n:016x}");
+        let token = format!("motet/4/node/x{n}/{n:016x}/AAAA");
         liveliness.declare_token(token).wait().unwrap()
     });
     let shown: Vec<_> = shown.collect();

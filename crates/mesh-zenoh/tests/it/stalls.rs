@@ -78,7 +78,7 @@ fn reads_nothing(pass: &MeshPass) -> ! {
     .unwrap();
     carrier
         .session()
-        .declare_subscriber("motet/3/to/**")
+        .declare_subscriber("motet/4/to/**")
         .callback(|_| {
             // With an end of line: the test program has said something before.
             let _ = writeln!(std::io::stdout(), "\nstalls");

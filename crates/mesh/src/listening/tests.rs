@@ -18,6 +18,8 @@ use std::sync::Arc;
 struct Wire {
     events: Port<CarrierEvent>,
     tells: Mutex<Vec<CarrierEvent>>,
+    /// Whose events the node says that it has taken.
+    taken: Log<PeerName>,
 }
 
 impl Wire {
@@ -50,6 +52,10 @@ impl Carrier for Wire {
     fn events(&self) -> Port<CarrierEvent> {
         self.events.clone()
     }
+
+    fn taken(&self, from: &PeerName) {
+        self.taken.push(from.clone());
+    }
 }
 
 /// A node that has opened a flow to its one subscription.
@@ -65,6 +71,7 @@ fn hears<T: DeserializeOwned + Send + Sync + 'static>() -> Hears<T> {
     let wire = Arc::new(Wire {
         events: Port::new(),
         tells: Mutex::default(),
+        taken: Log::new(),
     });
     let dispatcher = Dispatcher::new(1);
     let queue = dispatcher.queue(QueueConfig::named("node"));
@@ -262,5 +269,25 @@ fn sem_g228_what_comes_after_a_panic_is_taken_as_before() {
             assert_eq!(sample.number, number);
         }
         assert_eq!(raised.take(), ["it is dropped"]);
+    });
+}
+
+#[test]
+fn sem_g585_a_node_says_what_it_has_taken_when_it_has_and_also_after_a_panic() {
+    within(patience(), || {
+        let hears = hears::<PanicsAsDropped>();
+        hears.queue.on_exception(|_| {});
+        hears.dispatcher.wait_idle();
+        assert_eq!(hears.wire.taken.take(), [peer(), peer(), peer()]);
+        hears.queue.suspend();
+        // The second has come before, and so it is dropped.
+        for value in 0..2 {
+            hears.wire.tell(event(&sample(1, value)));
+        }
+        assert!(hears.wire.taken.is_empty(), "they wait");
+        hears.queue.resume();
+        hears.wire.taken.wait_for(2);
+        hears.dispatcher.wait_idle();
+        assert_eq!(hears.wire.taken.take(), [peer(), peer()]);
     });
 }

@@ -14,10 +14,12 @@ const EXACT: f64 = 1e-12;
 
 impl Field<'_> {
     /// The places, and the leading eigenvalues. `means` has the mean of the known squares of each
-    /// row. A pair that is not known counts as the mean of those of its rows.
+    /// row. A pair that is not known counts as the mean of those of its rows. After each round its
+    /// number is `told`.
     pub(super) async fn classical(
         &self,
         means: &[f64],
+        told: &dyn Fn(usize),
     ) -> Result<(Vec<f64>, Vec<f64>), MiningError> {
         let (n, dim) = (self.data.len(), self.dim);
         let count = n.min(dim + OVERSAMPLING);
@@ -28,7 +30,7 @@ impl Field<'_> {
         directions.chunks_exact_mut(n).for_each(centred);
         orthonormalise(n, &mut directions);
         let (mut values, mut shift) = (vec![0.0; count], 0.0_f64);
-        for _ in 0..ROUNDS {
+        for round in 1..=ROUNDS {
             let image = self.centred_product(&directions, means).await?;
             let pairs = |i: usize, j: usize| {
                 let (a, b) = (&directions[i * n..][..n], &image[j * n..][..n]);
@@ -49,6 +51,7 @@ impl Field<'_> {
             let size = found.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             values = found;
             directions = ritz;
+            told(round);
             if worst <= EXACT * size || size == 0.0 {
                 break;
             }

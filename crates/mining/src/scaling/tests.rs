@@ -1,7 +1,7 @@
 //! Golden numbers, the same bits on any number of ranks, laws, bad input.
 
 use super::*;
-use crate::DataError;
+use crate::{DataError, Progress};
 use motet_comm::World;
 
 fn close(a: f64, b: f64) {
@@ -309,6 +309,33 @@ fn sem_g503_few_rows_are_annealed_as_well_as_majorised() {
 /// But for rounding, where nearly nothing is left.
 fn close_to(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9
+}
+
+#[test]
+fn progress_is_told_after_each_step() {
+    let pairs = Dissimilarities::new(iris(), 50).unwrap();
+    for kind in [
+        ScalingMethod::Classical,
+        ScalingMethod::Majorised,
+        ScalingMethod::Annealed,
+    ] {
+        let (method, told) = (method(kind), motet_sync::Mutex::new(Vec::new()));
+        let show = |now: &Progress| told.lock().push(now.done);
+        let control = Control {
+            progress: Some(&show),
+            cancel: None,
+        };
+        let found = World::threads(2)
+            .run(async |comm| method.fit(&comm, &pairs, &control).await)
+            .unwrap()
+            .remove(0);
+        let steps: usize = found.trace.iter().map(|step| step.iterations).sum();
+        let told = std::mem::take(&mut *told.lock());
+        assert!(told.len() > steps, "{kind:?}: {told:?} of {steps} steps");
+        let ends = (told[0], told[told.len() - 1]);
+        assert!(told.is_sorted() && ends.0 >= 0.0 && ends.1 <= 1.0);
+        assert!(ends.1 > 0.5 || kind == ScalingMethod::Classical, "{ends:?}");
+    }
 }
 
 #[test]

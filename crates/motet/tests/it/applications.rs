@@ -160,6 +160,18 @@ fn sem_g307_needs_mpi_two_programs_are_one_world() {
 }
 
 #[test]
+fn sem_g590_a_variable_of_the_environment_that_is_empty_is_none() {
+    for name in ["life", "coupled"] {
+        let plain = line_of(name.to_owned(), Command::new(program(name)));
+        let mut command = Command::new(program(name));
+        for variable in ["THREADS", "WHY", "BALANCE", "MPI_LIB", "PROGRAM"] {
+            command.env(format!("MOTET_{variable}"), "");
+        }
+        assert_eq!(line_of(name.to_owned(), command), plain);
+    }
+}
+
+#[test]
 fn life_is_the_same_on_any_number_of_ranks() {
     same_on_threads("life");
 }

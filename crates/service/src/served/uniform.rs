@@ -4,7 +4,7 @@ use super::records::{Keyed, Looked};
 use super::restart::{TakenService, restart};
 use super::steps::{NewState, ServedSteps, Untold};
 use crate::json::To;
-use crate::options::RequestEnvelope;
+use crate::options::{RequestEnvelope, ToldVersion};
 use crate::patch::Patch;
 use crate::report::Traced;
 use crate::service::Common;
@@ -137,6 +137,11 @@ async fn set(
         drop(service);
         giving.give(Err(fault.clone()));
         return restart(Arc::clone(served), &fault);
+    }
+    if answer.is_ok()
+        && let Some(told) = envelope.header::<ToldVersion>()
+    {
+        told.tell(common.version());
     }
     let tells: Option<Untold<'_>> = match answer.is_ok() {
         true => Some(served.telling_all(common.version(), &service)),

@@ -10,7 +10,7 @@ use super::slot::{Common, UNIFORM};
 use crate::context::CallContext;
 use crate::json::{To, from_value, to_text, to_value};
 use crate::latency::OperationLatency;
-use crate::options::Options;
+use crate::options::{Options, ToldVersion};
 use crate::patch::Patch;
 use crate::{Fault, Group, Operation, Snapshot, StateRef, StateType, Verb};
 use motet_ports::{Reply, reply};
@@ -84,6 +84,34 @@ pub(super) async fn call_uniform(
         }
     };
     ask(&service, what, options).await.map(|()| Value::Null)
+}
+
+/// Replace or a patch, and the version that it has made: see [`super::AnyClient::change`].
+pub(super) async fn change(
+    service: &Any,
+    operation: &str,
+    body: Value,
+    mut options: Options,
+) -> Result<Option<u64>, Fault> {
+    let mut is_as_sent = true;
+    let what = match operation {
+        "replace" => {
+            let state = service.read_state(body.clone())?;
+            is_as_sent = service.is_as_sent(&*state, &body);
+            AnyUniform::Replace(state)
+        }
+        "patch" => AnyUniform::Patch(Patch::Merge(body)),
+        "patch_json" => AnyUniform::Patch(Patch::Json(body)),
+        name => {
+            let answer = Arc::clone(service).call(name, body, options).await;
+            return answer.map(|_| None);
+        }
+    };
+    let told = Arc::new(ToldVersion::default());
+    let header: Arc<dyn std::any::Any + Send + Sync> = Arc::<ToldVersion>::clone(&told);
+    options.headers.push(header);
+    ask(service, what, options).await?;
+    Ok(told.told().filter(|_| is_as_sent))
 }
 
 /// Has it done, as a call of a client that knows the contract.

@@ -1,13 +1,13 @@
 //! A service whose contract is not known: what directories, manifests and consoles need.
 
-use super::any_call::{AnyUniform, StateJson, call_uniform, entered};
+use super::any_call::{AnyUniform, StateJson, call_uniform, change, entered};
 use super::any_notification::AnyNotification;
 use super::client::Client;
 use super::entrance::EnteredOperation;
 use super::new_subscription::NewSubscription;
 use super::slot::{Common, OperationBody, ServiceSlot};
 use super::subscriptions::Sink;
-use crate::json::{Answering, To, from_value, schema};
+use crate::json::{Answering, To, from_value, is_same, schema, to_value};
 use crate::latency::OperationLatency;
 use crate::{
     Contract, Fault, Group, Lifecycle, Operation, Options, Snapshot, Subscribe, SubscriptionInfo,
@@ -117,6 +117,8 @@ pub(crate) trait AnyService: Send + Sync {
     fn get(self: Arc<Self>, options: Options) -> Getting;
     /// A state of its type.
     fn read_state(&self, body: Value) -> Result<Box<dyn Any + Send>, Fault>;
+    /// Whether a state that was read is, as JSON, what was sent.
+    fn is_as_sent(&self, state: &(dyn Any + Send), sent: &Value) -> bool;
     /// Posts what may be. Until when the answer may take.
     fn post_uniform(&self, what: AnyUniform, to: To<()>, entered: EnteredOperation) -> Instant;
     /// Asks for a subscription. Until when the answer may take.
@@ -216,6 +218,22 @@ impl AnyClient {
     /// As [`AnyClient::call`], with what a call says beside its body.
     pub fn call_with(&self, operation: &str, body: Value, options: Options) -> Answering {
         Arc::clone(&self.0).call(operation, body, options)
+    }
+
+    /// As [`AnyClient::call_with`] of `replace`, `patch` or `patch_json`: the version that the
+    /// change has made. `None` if the caller cannot know the state of it: the same key has made the
+    /// change before, or the state is not what was sent to replace it, since fields were filled in
+    /// or left out. `None`, too, for other operations.
+    ///
+    /// # Errors
+    /// As a call.
+    pub async fn change(
+        &self,
+        operation: &str,
+        body: Value,
+        options: Options,
+    ) -> Result<Option<u64>, Fault> {
+        change(&self.0, operation, body, options).await
     }
 
     /// Get: the version, and the state as the text of JSON, with its fields in the order of its
@@ -325,6 +343,11 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
 
     fn read_state(&self, body: Value) -> Result<Box<dyn Any + Send>, Fault> {
         Ok(Box::new(from_value::<C::State>("replace", body)?))
+    }
+
+    fn is_as_sent(&self, state: &(dyn Any + Send), sent: &Value) -> bool {
+        let written = state.downcast_ref::<C::State>().map(to_value);
+        written.is_some_and(|written| written.is_ok_and(|written| is_same(&written, sent)))
     }
 
     fn post_uniform(&self, what: AnyUniform, to: To<()>, entered: EnteredOperation) -> Instant {

@@ -1,5 +1,6 @@
 //! What the services of a node share.
 
+use super::places::{Places, bucket, has_ended};
 use super::slot::Common;
 use super::threads::{OwnQueue, ServiceDispatchers};
 use super::{Any, AnyServed, ServiceKind};
@@ -15,7 +16,7 @@ use motet_sync::{Mutex, Serial};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -49,54 +50,6 @@ pub(crate) struct NodeShared {
     begun: Instant,
     places: Mutex<Places>,
     pub(crate) dispatchers: Arc<ServiceDispatchers>,
-}
-
-#[derive(Default)]
-struct Places {
-    services: BTreeMap<String, Any>,
-    served: BTreeMap<String, Arc<dyn AnyServed>>,
-    /// Those who wait for something to change.
-    wakers: Vec<Waker>,
-    /// By the buckets of paths: more than any version of a service that has ended there.
-    versions: BTreeMap<u64, u64>,
-    /// The node begins to end: nobody is waited for any more.
-    ends: bool,
-    closed: bool,
-}
-
-/// The bucket of a path, by its hash: their number does not grow with the paths. Of paths that
-/// share one the greatest version counts.
-fn bucket(path: &str) -> u64 {
-    const BUCKETS: u64 = 1024;
-    let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
-    hasher.finish() % BUCKETS
-}
-
-fn has_ended() -> Fault {
-    Fault::new(FaultCode::Gone, "the node has ended")
-}
-
-impl Places {
-    /// The service ends: one that is made at its path has other versions.
-    fn keep_version(&mut self, common: &Common) {
-        // The path of a job is its own.
-        if common.kind != "job" {
-            let first = self.versions.entry(bucket(&common.path)).or_default();
-            *first = common.version().saturating_add(1).max(*first);
-        }
-    }
-
-    fn check_free(&self, path: &str) -> Result<(), Fault> {
-        if self.closed {
-            return Err(has_ended());
-        }
-        if self.services.contains_key(path) {
-            let reason = "there is a service at this path already; drop it, or choose another path";
-            return Err(Fault::duplicate_entry(reason).of_service(path));
-        }
-        Ok(())
-    }
 }
 
 impl NodeShared {
@@ -230,6 +183,11 @@ impl NodeShared {
         places.check_free(path)?;
         places.services.insert(path.to_owned(), service);
         Ok(())
+    }
+
+    /// From now on no service takes a place of which `is_kept` says that something else is there.
+    pub(crate) fn keep_places(&self, is_kept: fn(&str) -> bool) {
+        self.places.lock().is_kept = Some(is_kept);
     }
 
     /// Whether a service could take this place now.
