@@ -7,7 +7,8 @@
 //!   independent port ─► no service
 //! ```
 //!
-//! An empty cell is a service that is being built anew: what comes meanwhile is refused.
+//! An empty cell (`served/cell.rs`) is a service that is being built anew: what comes meanwhile is
+//! refused.
 //!
 //! What does not depend on the type of the service is compiled once:
 //!

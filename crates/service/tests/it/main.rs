@@ -5,6 +5,7 @@ mod calls;
 mod clerk;
 mod deadlines;
 mod direct;
+mod ended_by_handler;
 mod fuzz;
 mod hosting;
 mod jobs;
