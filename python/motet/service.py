@@ -164,9 +164,8 @@ def _as_it_is(answer: Any) -> Any:
 class Service:
     """A service of another node; its operations are methods: `till.deposit(40)`.
 
-    The body of an operation is one argument, or fields by their names. A dictionary is one
-    argument, `place({"x": 1})`; the fields in it are given by `place(**fields)`. An operation with
-    the name of something else here, as `path`, is called by `call("path")`.
+    The body of an operation is one argument, as a dictionary is, or fields by their names:
+    `place(**fields)`. One with the name of something else here, `path`, is called by `call("path")`.
     """
 
     def __init__(self, peer: _motet.Peer, path: str) -> None:
@@ -216,8 +215,7 @@ class Service:
                 raise TypeError(
                     f"{operation} takes one body, or fields by their names, and got "
                     f"{len(bodies)} bodies and {len(fields)} fields: write "
-                    f"{operation}(name=value, other=value), or {operation}(**fields) with a "
-                    "dictionary of them"
+                    f"{operation}(name=value, other=value), or {operation}(**fields)"
                 )
             # Services of Python are told: their argument may be a dictionary.
             named = bool(fields) if bodies or fields else None

@@ -5,6 +5,7 @@
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
 //! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`, `any_call.rs`: without
 //!   knowing the contract; `remote.rs`: in another process; `standing.rs`: how a service stands;
+//!   `calling_service.rs`: what stands for it where its handlers call;
 //! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be
 //!   posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
@@ -19,6 +20,7 @@ mod any_notification;
 mod any_service;
 mod batches;
 mod call;
+mod calling_service;
 mod client;
 mod contract;
 mod cx;

@@ -80,6 +80,32 @@ fn arms_now(contract: &Contract, names: &Names, group: Group) -> Vec<TokenStream
         .collect()
 }
 
+/// How operations are carried out whose methods are not async.
+fn serves_now(contract: &Contract, names: &Names) -> TokenStream {
+    let Names {
+        request, outcome, ..
+    } = names;
+    let concurrent = arms_now(contract, names, Group::Concurrent);
+    let exclusive = arms_now(contract, names, Group::Exclusive);
+    quote! {
+        fn concurrent_now(
+            service: &S,
+            cx: &::motet_service::Cx,
+            request: #request,
+        ) -> #outcome {
+            match request { #(#concurrent)* _ => #outcome::Misplaced }
+        }
+
+        fn exclusive_now(
+            service: &mut S,
+            cx: &::motet_service::Cx,
+            request: #request,
+        ) -> #outcome {
+            match request { #(#exclusive)* _ => #outcome::Misplaced }
+        }
+    }
+}
+
 pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
     let Names {
         marker,
@@ -101,8 +127,7 @@ pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
     let exclusive = arms(Group::Exclusive, Some(quote!(service)));
     let teardown = arms(Group::Teardown, Some(quote!(service)));
     let independent = arms(Group::Independent, None);
-    let concurrent_now = arms_now(contract, names, Group::Concurrent);
-    let exclusive_now = arms_now(contract, names, Group::Exclusive);
+    let now = serves_now(contract, names);
     let beats = contract
         .methods
         .iter()
@@ -131,17 +156,7 @@ pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
                 async move { match request { #(#exclusive)* _ => #outcome::Misplaced } }
             }
 
-            fn concurrent_now(service: &S, cx: &::motet_service::Cx, request: #request) -> #outcome {
-                match request { #(#concurrent_now)* _ => #outcome::Misplaced }
-            }
-
-            fn exclusive_now(
-                service: &mut S,
-                cx: &::motet_service::Cx,
-                request: #request,
-            ) -> #outcome {
-                match request { #(#exclusive_now)* _ => #outcome::Misplaced }
-            }
+            #now
 
             fn teardown(
                 service: S,

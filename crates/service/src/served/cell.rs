@@ -7,7 +7,8 @@ use motet_ports::{ActiveInterleave, EnteredInterleave};
 use motet_sync::SpinMutex;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// A service that handlers share. Without weak references it takes less time to ask whether they do.
+/// A service that handlers share. Without weak references it takes less time to ask whether they
+/// do.
 pub(super) type SharedService<S> = triomphe::Arc<S>;
 
 /// Where a service lies.

@@ -237,8 +237,8 @@ impl<S: Service> Served<S> {
 }
 
 impl<S: Service> ServiceCell<S> {
-    /// Runs the handler of a method that is not async, which leaves its outcome where it is to be: to
-    /// hand it on takes as long as a short handler. The caller is alone, and the service has no
+    /// Runs the handler of a method that is not async, which leaves its outcome where it is to be:
+    /// to hand it on takes as long as a short handler. The caller is alone, and the service has no
     /// store. Subscribers are not told yet.
     #[inline]
     pub(super) fn change_now(

@@ -43,8 +43,8 @@ pub(crate) type GetNow<C> =
 pub(crate) type GotState<C> = Result<Snapshot<<C as Contract>::State>, Fault>;
 
 /// Runs the handler of an operation whose method is not async, if it is let in, and leaves its
-/// outcome in the last argument. Its context keeps the slot. When it would have to wait, the request and the slot come back, and the options are as
-/// they were.
+/// outcome in the last argument. Its context keeps the slot. When it would have to wait, the
+/// request and the slot come back, and the options are as they were.
 pub(crate) type RunNow<C> = fn(
     Arc<ServiceSlot<C>>,
     &Operation,

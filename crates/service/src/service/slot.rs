@@ -5,8 +5,6 @@ use super::direct::{DirectService, HandlerLengths};
 use super::shared::NodeShared;
 use super::subscriptions::{Entering, Subscriptions};
 use super::threads::OwnThreads;
-use crate::context::CallingService;
-use crate::deadlines::Deadlines;
 use crate::depth::{Depth, DepthRoom};
 use crate::json::To;
 use crate::keys::KeyedAnswers;
@@ -21,10 +19,8 @@ use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
 
 /// What does not depend on the contract.
 pub(crate) struct Common {
@@ -61,74 +57,6 @@ pub(crate) struct Common {
     pub(crate) latencies: Latencies,
     /// Operations that its contract does not list, once the service has said them.
     pub(crate) further: OnceLock<Vec<&'static Operation>>,
-}
-
-impl CallingService for Common {
-    fn record(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-
-    fn as_any(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
-    }
-
-    fn path(&self) -> &Arc<str> {
-        &self.path
-    }
-
-    fn may_call_out(&self) -> bool {
-        self.network
-    }
-
-    fn deadlines(&self) -> &Deadlines {
-        &self.shared.deadlines
-    }
-
-    fn limit(&self) -> Duration {
-        self.shared.limit()
-    }
-
-    fn name_everywhere(&self) -> String {
-        format!("{:016x}.{}", self.shared.token, self.id)
-    }
-}
-
-impl<C: Contract> CallingService for ServiceSlot<C> {
-    fn record(&self) -> &(dyn Any + Send + Sync) {
-        &*self.common
-    }
-
-    fn as_any(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
-    }
-
-    fn path(&self) -> &Arc<str> {
-        self.common.path()
-    }
-
-    fn may_call_out(&self) -> bool {
-        self.common.may_call_out()
-    }
-
-    fn deadlines(&self) -> &Deadlines {
-        self.common.deadlines()
-    }
-
-    fn limit(&self) -> Duration {
-        self.common.limit()
-    }
-
-    fn name_everywhere(&self) -> String {
-        self.common.name_everywhere()
-    }
 }
 
 /// How often what has happened.
