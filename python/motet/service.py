@@ -165,7 +165,7 @@ class Service:
     """A service of another node; its operations are methods: `till.deposit(40)`.
 
     The body of an operation is one argument, as a dictionary is, or fields by their names:
-    `place(**fields)`. One with the name of something else here, `path`, is called by `call("path")`.
+    `place(**fields)`. One with the name of something else here is called by `call("path")`.
     """
 
     def __init__(self, peer: _motet.Peer, path: str) -> None:

@@ -115,13 +115,10 @@ pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
     } = names;
     let own = &contract.item.ident;
     let arms = |group: Group, receiver: Option<TokenStream>| -> Vec<TokenStream> {
-        let members = contract
-            .methods
-            .iter()
-            .filter(|method| method.group == group);
-        members
-            .map(|method| arm(method, names, receiver.clone()))
-            .collect()
+        let members = contract.methods.iter();
+        let members = members.filter(|method| method.group == group);
+        let arm = |method| arm(method, names, receiver.clone());
+        members.map(arm).collect()
     };
     let concurrent = arms(Group::Concurrent, Some(quote!(service)));
     let exclusive = arms(Group::Exclusive, Some(quote!(service)));
