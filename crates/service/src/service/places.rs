@@ -58,7 +58,8 @@ impl Places {
         if self.is_kept.is_some_and(|is_kept| is_kept(path)) {
             let reason =
                 format!("the server answers at {path} itself; give the service another path");
-            return Err(Fault::new(FaultCode::MessageNotSupported, reason));
+            let fault = Fault::new(FaultCode::MessageNotSupported, reason);
+            return Err(fault.of_service(path));
         }
         Ok(())
     }
