@@ -192,6 +192,11 @@ impl Link {
         flush
     }
 
+    /// Sends what waits for other frames: none follows.
+    pub(crate) fn send_rest(&mut self, now: Instant, out: Out<'_>) {
+        self.send_waiting(Which::All, now, out);
+    }
+
     fn send_urgent(&mut self, out: Out<'_>) {
         while let Some(body) = self.waiting.next_urgent() {
             self.seal(FramePriority::Urgent, body, WHOLE, out);

@@ -198,9 +198,14 @@ impl Links {
         })
     }
 
-    /// Leaves: the others are told at once. The node may be dropped with a message that it takes:
-    /// then another thread does it, since zenoh waits for those that bring messages.
+    /// Leaves: the others are told at once, behind the last frames. The node may be dropped with a
+    /// message that it takes: then another thread does it, since zenoh waits for those that bring
+    /// messages.
     pub(crate) fn close(&self) {
+        let peers: Vec<_> = self.peers.lock().values().cloned().collect();
+        for peer in peers {
+            self.act(&peer, |_, link, out| link.send_rest(Instant::now(), out));
+        }
         let session = self.session.clone();
         let close = move || {
             // An error: it is closed already.

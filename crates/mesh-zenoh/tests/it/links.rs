@@ -153,6 +153,31 @@ fn sem_g242_who_leaves_is_missed_at_once_and_comes_back_as_another() {
 }
 
 #[test]
+fn sem_g494_who_leaves_says_what_it_has_accepted_though_that_waited_for_other_frames() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let changes = a.node.peer_changes();
+    let topic = a.node.topic::<u32>("n", Qos::acknowledged(64)).unwrap();
+    for round in 0..10 {
+        let b = member(&config("b", &key, &a));
+        let all = SubscribeConfig::default();
+        let samples = b.node.subscribe::<u32>("n", &all).unwrap();
+        until("the subscriber comes", || topic.subscribers().len() == 1);
+        for n in 0..8 {
+            topic.publish(n).unwrap();
+        }
+        for n in 0..8 {
+            assert_eq!(*samples.port().recv_blocking().unwrap().value, n);
+        }
+        drop(samples);
+        drop(b);
+        while !matches!(changes.recv_blocking().unwrap(), PeerChange::Down(..)) {}
+        assert!(topic.subscribers().is_empty(), "round {round}: it is kept");
+        assert_eq!(topic.losses().test(), None, "round {round}");
+    }
+}
+
+#[test]
 fn sem_g242_a_name_that_somebody_else_shows_breaks_no_link_and_keeps_nobody_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
