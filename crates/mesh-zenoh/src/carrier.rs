@@ -1,32 +1,20 @@
 //! The carrier: a node that joins a mesh by zenoh, and leaves it.
 
 use crate::certificates::Certificates;
+use crate::claim::claim_name;
 use crate::config::ZenohConfig;
 use crate::error::MeshJoinError;
-use crate::identity::MemberIdentity;
-use crate::key::{KeyFileError, RunKey, new_start, wall};
+use crate::key::{KeyFileError, RunKey, new_start};
 use crate::links::Links;
 use crate::membership::Membership;
 use crate::rendezvous::Rendezvous;
-use crate::token::{ROOT, shown_by};
 use motet_dispatch::Enqueue;
 use motet_mesh::MeshRights;
 use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName};
 use motet_ports::Port;
-use motet_sync::Parker;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use zenoh::Wait;
-
-/// How long connections to others are waited for.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// How long others are waited for once there is a first one.
-const MET: Duration = Duration::from_millis(400);
-
-/// How long until it is looked again.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// How often a free port is looked for when another program was faster.
 const PORT_TRIES: u32 = 3;
@@ -51,6 +39,7 @@ pub struct Zenoh {
     links: Arc<Links>,
     incarnation: u64,
     addresses: Arc<[String]>,
+    unreadable: Arc<[String]>,
     _leave: Arc<Leave>,
 }
 
@@ -74,10 +63,13 @@ impl Zenoh {
         let config = &config.or_of_run()?;
         config.check()?;
         let incarnation = new_start().ok_or(KeyFileError::NoRandom)?;
-        let rendezvous = match &config.rendezvous {
+        let mut rendezvous = match &config.rendezvous {
             Some(folder) => Some(Rendezvous::open(folder, &config.name, incarnation)?),
             None => None,
         };
+        if let Some(rendezvous) = &mut rendezvous {
+            rendezvous.take_name(config.silence)?;
+        }
         let membership = membership(config, rendezvous.as_ref())?;
         let mut tries = 1;
         let (session, addresses) = loop {
@@ -88,11 +80,18 @@ impl Zenoh {
                 started => break started?,
             }
         };
-        if config.looks_for_others() {
-            is_free(&session, &membership.identity, config.silence)?;
-        }
+        // Until the node shows itself.
+        let _claim = match config.looks_for_others() {
+            true => {
+                let identity = &membership.identity;
+                Some(claim_name(&session, identity, incarnation, config.silence)?)
+            }
+            false => None,
+        };
+        let mut unreadable = Vec::new();
         if let Some(rendezvous) = &rendezvous {
             rendezvous.forget_earlier();
+            unreadable = rendezvous.unreadable();
         }
         let name = PeerName::new(&config.name);
         let identity = membership.identity;
@@ -107,6 +106,7 @@ impl Zenoh {
             links,
             incarnation,
             addresses: addresses.into(),
+            unreadable: unreadable.into(),
             _leave: leave,
         })
     }
@@ -129,6 +129,14 @@ impl Zenoh {
     #[must_use]
     pub fn addresses(&self) -> &[String] {
         &self.addresses
+    }
+
+    /// What lay in the [rendezvous](ZenohConfig::rendezvous) when this node joined, had the name of
+    /// a file of a node, and was none or could not be read: each with its path, and why. The others
+    /// were used.
+    #[must_use]
+    pub fn unreadable(&self) -> &[String] {
+        &self.unreadable
     }
 }
 
@@ -173,49 +181,6 @@ fn start(
         .wait()
         .map_err(|error| MeshJoinError::Engine(error.to_string()))?;
     Ok((session, addresses))
-}
-
-/// Refuses the name of this member if another node has it that is reached in time. One that was
-/// killed may still seem to be there for a while.
-fn is_free(
-    session: &zenoh::Session,
-    me: &MemberIdentity,
-    silence: Duration,
-) -> Result<(), MeshJoinError> {
-    let name = &me.grant().name;
-    let engine = |error: zenoh::Error| MeshJoinError::Engine(error.to_string());
-    // A node that is there answers once there is a connection.
-    let connected = Instant::now() + CONNECT_TIMEOUT;
-    let is_alone = || {
-        let info = session.info();
-        info.peers_zid().wait().next().is_none() && info.routers_zid().wait().next().is_none()
-    };
-    while is_alone() && Instant::now() < connected {
-        let _ = Parker::new().park_timeout(LOOK);
-    }
-    // One that is reached by the first is seen a little later.
-    let (met, until) = (Instant::now() + MET, Instant::now() + silence);
-    loop {
-        let tokens = session
-            .liveliness()
-            .get(format!("{ROOT}/node/{name}/*/*"))
-            .timeout(Duration::from_secs(1))
-            .wait()
-            .map_err(engine)?;
-        let is_there = tokens.iter().any(|reply| {
-            let token = reply.result().ok().map(|sample| sample.key_expr().as_str());
-            token
-                .and_then(|key| shown_by(me, key, wall()))
-                .is_some_and(|(other, _)| other.as_str() == name)
-        });
-        if !is_there && Instant::now() >= met {
-            return Ok(());
-        }
-        if is_there && Instant::now() >= until {
-            return Err(MeshJoinError::Taken(name.clone()));
-        }
-        let _ = Parker::new().park_timeout(LOOK);
-    }
 }
 
 impl Carrier for Zenoh {
@@ -267,5 +232,66 @@ impl fmt::Debug for Zenoh {
             .field("name", self.links.name())
             .field("addresses", &self.addresses)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::{ROOT, TokenKind, token};
+    use std::time::Duration;
+
+    /// Whether a node is refused since its name is taken. A machine that is busy may take longer to
+    /// connect it than it waits for others: then it comes again.
+    fn is_taken(config: &ZenohConfig) -> bool {
+        (0..20).any(|_| match Zenoh::open(config) {
+            Err(MeshJoinError::Taken(name)) => name == config.name,
+            Err(error) => panic!("{error}"),
+            Ok(_) => false,
+        })
+    }
+
+    #[test]
+    fn sem_g589_of_two_starts_that_claim_a_name_the_later_one_gives_way() {
+        let key = RunKey::of_byte(7);
+        let config = |name: &str, known: &[String]| ZenohConfig {
+            key: Some(key.clone()),
+            known: known.to_vec(),
+            silence: Duration::from_millis(500),
+            ..ZenohConfig::named(name)
+        };
+        let a = Zenoh::open(&config("a", &[])).expect("a node");
+        let b = Membership::of_key(&key, "b", None).expect("it has the key");
+        let claimed = |start| {
+            let claim = token(&b.identity, TokenKind::Claim, start);
+            let claim = a.session().liveliness().declare_token(claim).wait();
+            claim.expect("a claim")
+        };
+        let earlier = claimed(1);
+        assert!(is_taken(&config("b", a.addresses())), "by the earlier one");
+        drop(earlier);
+        // One that claims it later and does not go has seen no other: it joins.
+        let later = claimed(u64::MAX);
+        assert!(is_taken(&config("b", a.addresses())), "by one that stays");
+        // One that gives way is waited for.
+        let patient = ZenohConfig {
+            silence: Duration::from_secs(3600),
+            ..config("b", a.addresses())
+        };
+        let opens = motet_sync::thread::spawn_named("b", move || Zenoh::open(&patient));
+        let opens = opens.expect("a thread");
+        let is_seen = || {
+            let claims = a.session().liveliness().get(format!("{ROOT}/claim/b/*/*"));
+            let claims = claims.wait().expect("an answer").into_iter();
+            let is_its = |key: &str| !key.contains(&format!("{:016x}", u64::MAX));
+            let mut claims = claims.filter_map(|reply| reply.into_result().ok());
+            claims.any(|claim| is_its(claim.key_expr().as_str()))
+        };
+        while !opens.is_finished() && !is_seen() {
+            let _ = motet_sync::Parker::new().park_timeout(Duration::from_millis(5));
+        }
+        drop(later);
+        let b = opens.join().expect("it does not panic");
+        assert_eq!(b.expect("the name is free").links.name().as_str(), "b");
     }
 }

@@ -259,6 +259,11 @@ fn split(address: &str) -> Result<(&str, u16), MeshJoinError> {
     Ok((host, port))
 }
 
+/// Whether this is `HOST:PORT`.
+pub(crate) fn is_address(text: &str) -> bool {
+    split(text).is_ok()
+}
+
 /// What the host of an address stands for.
 fn hosts(address: &str) -> Result<Vec<IpAddr>, MeshJoinError> {
     let (host, port) = split(address)?;

@@ -31,6 +31,7 @@
 
 mod carrier;
 mod certificates;
+mod claim;
 mod config;
 mod error;
 mod grant;

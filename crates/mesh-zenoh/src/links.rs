@@ -15,7 +15,7 @@ use self::shown::ShownTurns;
 use crate::identity::MemberIdentity;
 use crate::key::wall;
 use crate::link::{Effect, Ends, Link, Untaken};
-use crate::token::{ROOT, sender, shown_by, token};
+use crate::token::{ROOT, TokenKind, sender, shown_by, token};
 use motet_mesh::{CarrierEvent, FramePriority, MeshRights, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
@@ -250,7 +250,7 @@ impl Links {
             })
             .background()
             .wait()?;
-        let token = token(&self.identity, incarnation);
+        let token = token(&self.identity, TokenKind::Node, incarnation);
         let token = self.session.liveliness().declare_token(token).wait()?;
         let _ = self.token.set(token);
         Ok(())
@@ -264,7 +264,8 @@ impl Links {
             SampleKind::Put => wall(),
             SampleKind::Delete => 0,
         };
-        let shown = shown_by(&self.identity, sample.key_expr().as_str(), now);
+        let key = sample.key_expr().as_str();
+        let shown = shown_by(&self.identity, TokenKind::Node, key, now);
         if let Some((peer, incarnation)) = shown.filter(|(peer, _)| *peer != self.name) {
             let token = (sample.kind(), peer, incarnation);
             self.tokens.lock().push_back(token);

@@ -90,6 +90,11 @@ impl Listens {
                 Some(Err(why)) => listens.key_state = why.to_string(),
                 None => {}
             }
+            let unreadable = rendezvous.unreadable.first().map(|(file, why)| {
+                let file = file.display();
+                format!("{file} is no file of a node, and is not used: {why}")
+            });
+            listens.problem = listens.problem.or(unreadable);
             for (node, addresses) in rendezvous.nodes {
                 listens
                     .nodes

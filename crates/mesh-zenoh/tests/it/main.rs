@@ -9,3 +9,4 @@ mod machines;
 mod nodes;
 mod passes;
 mod stalls;
+mod twins;

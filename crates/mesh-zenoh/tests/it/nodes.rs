@@ -14,7 +14,11 @@ pub(crate) struct Member {
 }
 
 pub(crate) fn member(config: &ZenohConfig) -> Member {
-    let carrier = Zenoh::open(config).unwrap();
+    member_of(Zenoh::open(config).unwrap())
+}
+
+/// A node on links that are open.
+pub(crate) fn member_of(carrier: Zenoh) -> Member {
     let dispatcher = Dispatcher::new(1);
     let node = carrier.join(Arc::new(dispatcher.queue(QueueConfig::named("node"))));
     Member {
