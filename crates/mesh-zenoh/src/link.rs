@@ -57,6 +57,15 @@ const WHOLE: u8 = 0;
 const PART_OF_FRAME: u8 = 1;
 const KEEP_ALIVE: u8 = 2;
 const BATCH: u8 = 3;
+/// The sender leaves, and sends nothing more.
+const LEAVES: u8 = 4;
+
+/// What a node is told whose own time has ended.
+pub(crate) const OWN_END: &str = "the time of this node in the mesh has ended: it needs a new pass";
+
+/// So many seconds before its end a certificate may end a connection: it counts to its last second,
+/// and clocks differ.
+const LAST_SECONDS: u64 = 2;
 
 /// What a link wants done, in order.
 pub(crate) enum Effect {
@@ -100,6 +109,8 @@ pub(crate) struct Link {
     checked: u8,
     /// Parts of a frame that have come.
     parts: Vec<u8>,
+    /// The peer has said that it leaves.
+    leaves: bool,
 }
 
 type Out<'a> = &'a mut dyn FnMut(Effect);
@@ -122,6 +133,7 @@ impl Link {
             untaken,
             checked: 0,
             parts: Vec::new(),
+            leaves: false,
         };
         link.greet(out);
         link
@@ -192,9 +204,12 @@ impl Link {
         flush
     }
 
-    /// Sends what waits for other frames: none follows.
-    pub(crate) fn send_rest(&mut self, now: Instant, out: Out<'_>) {
+    /// This node leaves: sends what waits for other frames, since none follows, and says so.
+    pub(crate) fn leave(&mut self, now: Instant, out: Out<'_>) {
         self.send_waiting(Which::All, now, out);
+        if self.up {
+            self.seal(FramePriority::Ordered, with_head(&[]), LEAVES, out);
+        }
     }
 
     fn send_urgent(&mut self, out: Out<'_>) {
@@ -222,7 +237,7 @@ impl Link {
     /// breaks.
     pub(crate) fn tick(&mut self, now: Instant, out: Out<'_>) {
         self.checked = 0;
-        if let Some(why) = self.ended() {
+        if let Some(why) = self.ended(0) {
             self.reset(why, out);
         } else if !self.up {
             self.greet(out);
@@ -234,12 +249,12 @@ impl Link {
         }
     }
 
-    /// Why there is no link: one of the ends may be in the mesh no longer.
-    fn ended(&self) -> Option<&'static str> {
-        let now = (self.ends.wall)();
+    /// Why there is no link so many seconds from now: one of the ends may be in the mesh no longer.
+    fn ended(&self, seconds: u64) -> Option<&'static str> {
+        let now = (self.ends.wall)().saturating_add(seconds);
         let theirs = self.theirs.as_ref();
         if self.ends.identity.grant().has_ended(now) {
-            Some("the time of this node in the mesh has ended: it needs a new pass")
+            Some(OWN_END)
         } else if theirs.is_some_and(|theirs| theirs.grant.has_ended(now)) {
             Some("its time in the mesh has ended: it needs a new pass")
         } else {
@@ -247,8 +262,18 @@ impl Link {
         }
     }
 
-    /// The peer is gone.
+    /// There is no link to this start of the peer any more.
     pub(crate) fn end(&mut self, why: &str, out: Out<'_>) {
+        self.reset(why, out);
+    }
+
+    /// The peer shows itself no longer: what is known of why.
+    pub(crate) fn gone(&mut self, out: Out<'_>) {
+        let why = match self.ended(LAST_SECONDS) {
+            _ if self.leaves => "it has left",
+            Some(why) => why,
+            None => "its connection broke, or its process has ended",
+        };
         self.reset(why, out);
     }
 
@@ -291,6 +316,7 @@ impl Link {
         (self.received, self.told) = (0, 0);
         self.waiting = Waiting::default();
         self.parts = Vec::new();
+        self.leaves = false;
     }
 
     /// A heartbeat, which also confirms what has come and what is taken.

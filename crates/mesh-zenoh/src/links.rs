@@ -87,7 +87,7 @@ motet_sync::thread_local! {
 fn keep_up(carrier: &Weak<Links>, beat: Duration) {
     let mut next = Instant::now() + beat;
     let mut flush = None::<Instant>;
-    let mut turns = ShownTurns::default();
+    let (mut turns, mut has_ended) = (ShownTurns::default(), false);
     loop {
         let due = flush.map_or(next, |flush| flush.min(next));
         thread::park_timeout(due.saturating_duration_since(Instant::now()));
@@ -110,6 +110,7 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
                 shared.tries_another(&peer, &name);
             }
             shared.give_turns(&mut turns);
+            has_ended = has_ended || shared.tells_its_end();
         }
     }
 }
@@ -204,7 +205,7 @@ impl Links {
     pub(crate) fn close(&self) {
         let peers: Vec<_> = self.peers.lock().values().cloned().collect();
         for peer in peers {
-            self.act(&peer, |_, link, out| link.send_rest(Instant::now(), out));
+            self.act(&peer, |_, link, out| link.leave(Instant::now(), out));
         }
         let session = self.session.clone();
         let close = move || {
@@ -278,7 +279,7 @@ impl Links {
     fn comes(self: &Arc<Self>, peer: &Arc<Peer>, name: &PeerName, incarnation: u64) {
         match peer.current() {
             Some((known, is_up)) if known == incarnation || is_up => return,
-            Some((known, _)) => self.goes(peer, known, "another start of it is tried"),
+            Some((known, _)) => self.goes(peer, known, Some("another start of it is tried")),
             None => {}
         }
         let Ok(frame_priorities) = self.publishers(name, incarnation) else {
@@ -335,7 +336,8 @@ impl Links {
         ])
     }
 
-    fn goes(&self, peer: &Arc<Peer>, incarnation: u64, why: &str) {
+    /// There is no link to this start of a peer any more; `why`, or what the link knows of it.
+    fn goes(&self, peer: &Arc<Peer>, incarnation: u64, why: Option<&str>) {
         let mut state = peer.state.lock();
         let State {
             current,
@@ -346,7 +348,11 @@ impl Links {
         // Under one lock: a message that comes meanwhile begins no link that nobody ends.
         let mut gone = current.take_if(|current| current.incarnation == incarnation);
         if let Some(Current { link, .. }) = &mut gone {
-            link.end(why, &mut |effect| effects.push_back(effect));
+            let mut out = |effect| effects.push_back(effect);
+            match why {
+                Some(why) => link.end(why, &mut out),
+                None => link.gone(&mut out),
+            }
             *untaken = link.hands_over();
         }
         self.carry_out_all(peer, state);

@@ -95,6 +95,10 @@ impl Core {
     }
 
     fn on_down(self: &Arc<Self>, peer: &PeerName, why: &str) {
+        if peer == self.name() {
+            self.tell_change(PeerChange::Down(peer.clone(), why.to_owned()));
+            return;
+        }
         let (topics, breaks, was_greeted, calls) = {
             let mut state = self.state.lock();
             let Some(entry) = state.peers.get_mut(peer) else {

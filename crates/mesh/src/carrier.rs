@@ -112,7 +112,8 @@ pub enum CarrierEvent {
     /// A link to this peer works from now on: its number, which no earlier link to the peer had,
     /// and what the peer may, which the carrier has made sure of.
     Up(PeerName, u64, MeshRights),
-    /// The link to this peer is broken, and why. What was sent and has not come is lost.
+    /// The link to this peer is broken, and why. What was sent and has not come is lost. With the
+    /// name of the node itself: no link of it begins any more.
     Down(PeerName, String),
     /// A frame of this peer.
     Frame(PeerName, Vec<u8>),

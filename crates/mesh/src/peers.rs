@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum PeerChange {
     /// The peer can be reached.
     Up(PeerName),
-    /// The peer cannot be reached any more, and why.
+    /// The peer cannot be reached any more, and why. With the name of the node itself: it is in the
+    /// mesh no longer, as when its pass has ended.
     Down(PeerName, String),
     /// The peer has been started again: what it had before is gone.
     Restarted(PeerName),

@@ -1,7 +1,7 @@
 //! What comes by a link that is up, and how much of it the node has taken.
 
 use super::waiting::{Confirmed, MOST, WINDOW, Which, cost};
-use super::{BATCH, HEAD, KEEP_ALIVE, Link, Out, PART_OF_FRAME, WHOLE};
+use super::{BATCH, HEAD, KEEP_ALIVE, LEAVES, Link, Out, PART_OF_FRAME, WHOLE};
 use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME};
 use std::time::Instant;
 
@@ -31,12 +31,14 @@ impl Link {
         }
         self.incoming[usize::from(priority)] += 1;
         let kind = opened.pop();
-        if kind != Some(KEEP_ALIVE) && !self.counts(opened.len(), out) {
+        let is_frames = !matches!(kind, Some(KEEP_ALIVE | LEAVES));
+        if is_frames && !self.counts(opened.len(), out) {
             return;
         }
         let is_ordered = usize::from(priority) == FramePriority::Ordered as usize;
         match kind {
             Some(KEEP_ALIVE) => self.on_keep_alive(&opened, now, out),
+            Some(LEAVES) => self.leaves = true,
             Some(WHOLE) if is_ordered && !self.parts.is_empty() => {
                 self.take_part(&opened, out);
                 let frame = std::mem::take(&mut self.parts);

@@ -1,8 +1,9 @@
 //! What a link wants done is done, one thread at a time.
 
 use super::{Current, Links, Peer, State};
-use crate::link::{Effect, Flush, Link, PAUSE};
-use motet_mesh::PeerName;
+use crate::key::wall;
+use crate::link::{Effect, Flush, Link, OWN_END, PAUSE};
+use motet_mesh::{CarrierEvent, PeerName};
 use motet_sync::MutexGuard;
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,6 +29,18 @@ impl Links {
         }
         self.flushes.lock().append(&mut again);
         Some(Instant::now() + PAUSE)
+    }
+
+    /// Whether the time of this node in the mesh has ended. The node is told, also one that has had
+    /// no link to hear it by.
+    pub(super) fn tells_its_end(&self) -> bool {
+        let has_ended = self.identity.grant().has_ended(wall());
+        if has_ended {
+            let end = CarrierEvent::Down(self.name.clone(), OWN_END.to_owned());
+            // An error: the node has closed its port, and wants nothing more.
+            drop(self.events.post(end));
+        }
+        has_ended
     }
 
     /// Does something with the link to a peer, and says what came of it. `false`: there is none.

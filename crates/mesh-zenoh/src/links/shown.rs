@@ -94,7 +94,7 @@ impl Links {
             return;
         };
         let left = peer.hides(incarnation);
-        self.goes(&peer, incarnation, "it has left, or its process has ended");
+        self.goes(&peer, incarnation, None);
         match left {
             // The token of an earlier start may go after that of this one has come.
             Some(left) => self.comes(&peer, name, left),

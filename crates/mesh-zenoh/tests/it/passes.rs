@@ -104,6 +104,7 @@ fn sem_g564_a_node_whose_pass_ends_while_it_is_there_is_told_as_down() {
     for lasts in [5, 20, 80].map(Duration::from_secs) {
         let (may, begin) = (rights(&["x"], &["x"]), Instant::now());
         let b = member(&by_pass(pass(&key, "b", may, Some(lasts)), &a));
+        let told_itself = b.node.peer_changes();
         let is_up = |change: PeerChange| matches!(change, PeerChange::Up(_));
         let mut came = false;
         while !came && begin.elapsed() < lasts {
@@ -114,6 +115,14 @@ fn sem_g564_a_node_whose_pass_ends_while_it_is_there_is_told_as_down() {
             let is_down = |change: PeerChange| matches!(change, PeerChange::Down(..));
             until("it goes by itself", || told.test().is_some_and(is_down));
             until("it knows, too", || !reaches(&b, "a"));
+            until("it is told why", || {
+                told_itself.test().is_some_and(|change| {
+                    let PeerChange::Down(name, why) = change else {
+                        return false;
+                    };
+                    name.as_str() == "b" && why.contains("needs a new pass")
+                })
+            });
             assert!(!reaches(&a, "b"));
             return;
         }

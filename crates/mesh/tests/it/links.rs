@@ -268,6 +268,21 @@ fn a_topic_that_ends_while_its_link_is_broken_publishes_no_more() {
 }
 
 #[test]
+fn sem_g564_a_node_that_is_in_the_mesh_no_longer_is_told_so_also_without_peers() {
+    let net = Net::new(9);
+    let carrier = net.network.carrier("a");
+    let node = Node::join(&carrier, 1, net.queue("a"));
+    let changes = node.peer_changes();
+    let (own, why) = (PeerName::new("a"), "its pass has ended".to_owned());
+    let end = CarrierEvent::Down(own.clone(), why.clone());
+    carrier.events().post(end).unwrap();
+    net.replay.run();
+    let told: Vec<_> = std::iter::from_fn(|| changes.test()).collect();
+    assert_eq!(told, [PeerChange::Down(own, why)]);
+    assert!(node.peers().is_empty());
+}
+
+#[test]
 fn a_link_whose_break_is_never_detected_is_neither_told_nor_mended() {
     let replay = Replay::new(5);
     let config = LinkConfig {

@@ -112,6 +112,43 @@ fn sem_g564_a_link_ends_with_the_time_of_a_member_and_both_ends_are_told() {
 }
 
 #[test]
+fn sem_g564_an_end_whose_peer_is_gone_says_what_it_knows_of_why() {
+    let now = Instant::now();
+    let ended = ["its time in the mesh has ended", "the time of this node"];
+    let (broke, left) = (["its connection broke"; 2], ["it has left", ended[1]]);
+    // A certificate ends connections when its last second begins.
+    for (at, leaves, told) in [
+        (2_000, false, ended),
+        (1_999, false, ended),
+        (1_000, false, broke),
+        (1_999, true, left),
+    ] {
+        WALL.with(|wall| wall.set(1_000));
+        let of_pass = member(7, "b", Some(2_000), rights());
+        let (mut a, mut b) = (End::new("a", "b", now), End::of("b", "a", of_pass, now));
+        bring(&mut a, &mut b, now);
+        b.act(|link, out| link.send(&[1], FramePriority::Ordered, now, out));
+        b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
+        if leaves {
+            b.act(|link, out| link.leave(now, out));
+        }
+        bring(&mut a, &mut b, now);
+        assert_eq!((a.frames(), a.downs()), (vec![vec![1], vec![2]], 0));
+        WALL.with(|wall| wall.set(at));
+        for (end, told) in [&mut a, &mut b].into_iter().zip(told) {
+            end.act(|link, out| link.gone(out));
+            let last = end.told.last();
+            let is_told = |why: &String| why.contains(told);
+            assert!(
+                matches!(last, Some(CarrierEvent::Down(_, why)) if is_told(why)),
+                "{at}: {last:?}"
+            );
+        }
+    }
+    WALL.with(|wall| wall.set(1_000));
+}
+
+#[test]
 fn sem_g561_a_handshake_of_which_a_byte_was_changed_is_none() {
     let now = Instant::now();
     let of_pass = || member(7, "b", Some(2_000), rights());
