@@ -1,6 +1,7 @@
 //! What a topic holds: its numbers, what it retains, and a queue for each subscriber.
 
 mod any_topic;
+mod away;
 mod durable;
 mod sending;
 mod state;
@@ -17,6 +18,9 @@ use motet_ports::{Overflow, Port, ReplyPort};
 use motet_sync::Mutex;
 use serde::Serialize;
 use std::sync::{Arc, Weak};
+
+/// Why a subscriber that has come back misses samples.
+const WHILE_BROKEN: &str = "published while the link was broken";
 
 /// What became of a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,6 +195,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         Flow {
             end: None,
             out,
+            missed: None,
             link: 0,
             listed: false,
         }
@@ -220,9 +225,20 @@ impl<T: Send + Sync + 'static> Publishing<T> {
 
     /// Takes flows away, tells what is lost with them, and lets those go on who waited for them.
     fn remove(&self, which: impl Fn(&FlowTarget, &Flow<T>) -> bool, why: &str) {
+        self.remove_and(which, why, |_, _| {});
+    }
+
+    /// As [`Publishing::remove`], with what is to be noted of those flows before more is published.
+    fn remove_and(
+        &self,
+        which: impl Fn(&FlowTarget, &Flow<T>) -> bool,
+        why: &str,
+        note: impl FnOnce(&mut State<T>, &[(FlowTarget, Flow<T>)]),
+    ) {
         let mut state = self.state.lock();
         let gone = state.flows.extract_if(.., |to, flow| which(to, flow));
         let mut gone: Vec<_> = gone.collect();
+        note(&mut state, &gone);
         if let Some(log) = &self.log {
             gone.iter().for_each(|(to, _)| log.end(to));
         }
@@ -241,6 +257,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 FlowTarget::Here(_) => self.me.clone(),
                 FlowTarget::There(peer, _) => peer.clone(),
             };
+            self.tell_lost(node.clone(), flow.missed.take(), WHILE_BROKEN);
             self.tell_lost(node, flow.out.lost(), why);
         }
         wake(waiters);

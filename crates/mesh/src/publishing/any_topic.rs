@@ -1,6 +1,6 @@
 //! Flows of a topic that begin, go on, break and end.
 
-use super::{Publishing, State, TopicLog, wake};
+use super::{Flow, Publishing, State, TopicLog, WHILE_BROKEN, wake};
 use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
 use crate::start_from::{LogId, LogPlace};
@@ -80,7 +80,9 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         }
         let mut state = self.state.lock();
         if !state.flows.contains_key(&to) {
-            let flow = self.flow(&state);
+            let mut flow = self.flow(&state);
+            let first = flow.out.first().unwrap_or(state.next);
+            flow.missed = state.away.comes_back(&to, first);
             state.flows.insert(to.clone(), flow);
         }
         let first = state.flows.get_mut(&to).and_then(|flow| {
@@ -111,8 +113,12 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         flow.out
             .accepted(upto, window, |payload| gone.extend(payload.value));
         flow.list(target, ready);
+        let missed = flow.missed.take();
         let waiters = std::mem::take(&mut state.waiters);
         drop(state);
+        if let FlowTarget::There(peer, _) = target {
+            self.tell_lost(peer.clone(), missed, WHILE_BROKEN);
+        }
         // First what waits in the queue: that makes the room.
         self.send();
         wake(waiters);
@@ -126,7 +132,14 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
 
     fn broken(&self, peer: &PeerName) -> bool {
         if matches!(self.qos.class, Class::Reliable | Class::Durable) {
-            self.forget(peer, "the link is broken");
+            let note = |state: &mut State<T>, gone: &[(FlowTarget, Flow<T>)]| {
+                // A log has what comes meanwhile.
+                if self.log.is_none() {
+                    let next = state.next;
+                    gone.iter().for_each(|(to, _)| state.away.goes(to, next));
+                }
+            };
+            self.remove_and(|to, _| to.is_at(peer), "the link is broken", note);
             return false;
         }
         let (mut is_broken, mut gone) = (false, Vec::new());
@@ -146,6 +159,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     }
 
     fn forget(&self, peer: &PeerName, why: &str) {
+        self.state.lock().away.forget(peer);
         self.remove(|to, _| to.is_at(peer), why);
     }
 

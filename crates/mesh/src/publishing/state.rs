@@ -1,10 +1,11 @@
 //! What a topic has of its subscribers: a flow to each.
 
+use super::away::AwayFlows;
 use crate::flow::FlowTarget;
 use crate::frame::MAX_PAYLOAD;
 use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::FlowEnd;
-use crate::{Frames, PeerName};
+use crate::{Frames, Gap, PeerName};
 use motet_ports::ReplyPort;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub(super) struct Flow<T: Send + Sync + 'static> {
     /// For subscriptions of this node. Who brings a sample there has it.
     pub(super) end: Option<FlowEnd<T>>,
     pub(super) out: Outgoing<Payload<T>>,
+    /// What was published while its link was broken. It is told when the subscriber has answered.
+    pub(super) missed: Option<Gap>,
     /// The number of the link by which samples go to a peer.
     pub(super) link: u64,
     /// It is in the list of those that may send.
@@ -96,6 +99,8 @@ pub(super) struct State<T: Send + Sync + 'static> {
     pub(super) sending: bool,
     /// The flow that is being sent to, if it was taken away meanwhile.
     pub(super) leaving: Option<LeavingFlow<T>>,
+    /// Of a topic that keeps nothing over a broken link.
+    pub(super) away: AwayFlows,
     /// Nobody publishes any more.
     pub(super) ended: bool,
 }
@@ -116,6 +121,7 @@ impl<T: Send + Sync + 'static> State<T> {
             waiters: Vec::new(),
             sending: false,
             leaving: None,
+            away: AwayFlows::default(),
             ended: false,
         }
     }
@@ -265,6 +271,7 @@ mod tests {
             let mut flow = Flow::<u32> {
                 end: None,
                 out,
+                missed: None,
                 link: 0,
                 listed: true,
             };

@@ -43,6 +43,73 @@ fn sem_g211_a_broken_link_of_a_reliable_topic_is_a_gap_that_both_are_told() {
 }
 
 #[test]
+fn sem_g211_what_is_published_while_the_link_is_broken_the_publisher_is_told_when_it_is_back() {
+    for retain in [0, 2] {
+        let net = Net::new(1);
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        let config = SubscribeConfig::default();
+        let samples = subscriber.subscribe::<u32>("n", &config).unwrap();
+        let qos = Qos::reliable(64).retaining(retain);
+        let topic = publisher.topic::<u32>("n", qos).unwrap();
+        net.replay.run();
+        let told = || -> Vec<(u64, u64)> {
+            let told = std::iter::from_fn(|| topic.losses().test());
+            let gap = |lost: motet_mesh::Lost| (lost.gap.from, lost.gap.to);
+            told.map(gap).collect()
+        };
+        let (mut last, mut missed) = (0, Vec::new());
+        for round in 0..2 {
+            topic.publish(last + 1).unwrap();
+            net.replay.run();
+            net.network.cut("a", "b");
+            // The first of these is under way when the link breaks.
+            topic.publish(last + 2).unwrap();
+            net.replay.run();
+            let begin = u64::from(last) + 2;
+            assert_eq!(told(), [(begin, begin)], "round {round}");
+            for n in 3..=9 {
+                assert_eq!(topic.publish(last + n).unwrap().subscribers, 0);
+            }
+            net.replay.run();
+            assert_eq!(told(), [], "it may not come back");
+            net.network.mend("a", "b");
+            net.replay.run();
+            last += 9;
+            let end = u64::from(last) - u64::from(retain);
+            assert_eq!(told(), [(begin + 1, end)], "round {round}");
+            missed.extend(begin..=end);
+        }
+        topic.publish(last + 1).unwrap();
+        net.replay.run();
+        let came = std::iter::from_fn(|| samples.port().test());
+        let gaps = came.filter_map(|sample| sample.gap);
+        let gaps: Vec<u64> = gaps.flat_map(|gap| gap.from..=gap.to).collect();
+        assert_eq!(gaps, missed, "both are told the same");
+        assert_eq!(told(), []);
+    }
+}
+
+#[test]
+fn sem_g211_one_that_was_started_again_has_missed_nothing_of_before() {
+    let net = Net::new(2);
+    let publisher = net.node("a", 1);
+    let topic = publisher.topic::<u32>("n", Qos::reliable(64)).unwrap();
+    for life in 1..=2 {
+        let subscriber = net.node("b", life);
+        let config = SubscribeConfig::default();
+        let samples = subscriber.subscribe::<u32>("n", &config).unwrap();
+        net.replay.run();
+        topic.publish(1).unwrap();
+        net.replay.run();
+        assert_eq!(*samples.port().test().unwrap().value, 1);
+        net.network.kill("b");
+        net.replay.run();
+        topic.publish(2).unwrap();
+        assert_eq!(topic.losses().test(), None, "nobody was there");
+    }
+}
+
+#[test]
 fn sem_g218_who_comes_and_goes_is_told() {
     let net = Net::new(2);
     let here = net.node("here", 1);

@@ -45,6 +45,18 @@ impl Seen {
         }
     }
 
+    /// The publisher was told all that the subscriber was, each number once.
+    fn check_told(&self, topic: &Topic<u64>) {
+        let mut known = BTreeSet::new();
+        while let Some(lost) = topic.losses().test() {
+            for number in lost.gap.from..=lost.gap.to {
+                assert!(known.insert(number), "{number} is told twice");
+            }
+        }
+        let missing: Vec<_> = self.told.difference(&known).collect();
+        assert!(missing.is_empty(), "{missing:?} are not told");
+    }
+
     /// The numbers that were seen or told in a life: a run without a gap, each of them once.
     fn run(self) -> BTreeSet<u64> {
         let Seen { numbers, told } = self;
@@ -190,6 +202,9 @@ fn program(class: Class, seed: u64, place: Place) {
             assert!(count > 0, "the last sample does not come");
         }
         seen[of].check(class, next[of]);
+        if class == Class::Reliable {
+            seen[of].check_told(&topics[of]);
+        }
     }
 }
 
