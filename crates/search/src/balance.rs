@@ -314,7 +314,7 @@ impl<J: NodeWork> Balance<'_, '_, J> {
             return None;
         }
         let (rank, numbered) = (self.link.rank() as u64, &mut self.numbered);
-        let piece = self.worker.walk.give(|| {
+        let piece = self.worker.give(|| {
             *numbered += 1;
             rank << 40 | *numbered
         })?;

@@ -19,6 +19,11 @@ const MOST: u32 = 4096;
 /// halves it.
 const SHORT: Duration = Duration::from_micros(20);
 
+/// What a piece costs for each edge from the root to where it is cut off: its path is copied. A
+/// rank gives no more than what it has visited nodes for. Else a piece that is one node deep down in
+/// a narrow tree would go from rank to rank at each node.
+const COST_OF_EDGE: Duration = Duration::from_nanos(8);
+
 /// Why all ranks end before the tree does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum SearchStop {
@@ -38,6 +43,8 @@ pub(crate) struct SearchWorker<'s, N> {
     /// Nodes that the rank has visited by another walk, or all ranks in rounds before.
     pub(crate) beside: u64,
     pub(crate) done: RankReport,
+    /// Of the time for which it has visited nodes: what the pieces have cost that it has given.
+    spent: Duration,
 }
 
 impl<'s, N> SearchWorker<'s, N> {
@@ -57,6 +64,7 @@ impl<'s, N> SearchWorker<'s, N> {
             alone: size == 1,
             beside: 0,
             done: RankReport::default(),
+            spent: Duration::ZERO,
         }
     }
 
@@ -134,6 +142,15 @@ impl<'s, N> SearchWorker<'s, N> {
         Ok(false)
     }
 
+    /// Cuts off a piece for another rank. `None` if there is none, or if it is too early for one so
+    /// deep. Neither is found by a look at all levels.
+    pub(crate) fn give(&mut self, number: impl FnOnce() -> u64) -> Option<Piece<N>> {
+        let spent = spent_with(self.spent, self.walk.depth(), self.done.busy)?;
+        let piece = self.walk.give(number)?;
+        self.spent = spent;
+        Some(piece)
+    }
+
     fn pace(&mut self, took: Duration) {
         if took < SHORT {
             self.budget = (self.budget * 2).min(MOST);
@@ -141,6 +158,14 @@ impl<'s, N> SearchWorker<'s, N> {
             self.budget = (self.budget / 2).max(1);
         }
     }
+}
+
+/// What pieces have cost with one more at this depth, if that is no more than the time for which
+/// nodes were visited.
+fn spent_with(spent: Duration, depth: usize, busy: Duration) -> Option<Duration> {
+    let edges = u32::try_from(depth).unwrap_or(u32::MAX);
+    let spent = spent + COST_OF_EDGE * edges;
+    (spent <= busy).then_some(spent)
 }
 
 /// Calls the program's code at the root, or at no node.
@@ -206,4 +231,33 @@ pub(crate) fn total(
         total.ranks.push(done);
     }
     Ok((total, limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_a_narrow_tree_cost_no_more_than_a_share_of_the_time() {
+        // A chain, of which a node takes 20 nanoseconds; somebody asks after each.
+        let node = Duration::from_nanos(20);
+        let (mut spent, mut busy, mut given) = (Duration::ZERO, Duration::ZERO, 0);
+        for depth in 0..100_000 {
+            busy += node;
+            if let Some(with) = spent_with(spent, depth, busy) {
+                (spent, given) = (with, given + 1);
+            }
+        }
+        assert!(spent <= busy);
+        assert!((1..100).contains(&given), "{given}");
+    }
+
+    #[test]
+    fn a_rank_gives_at_once_where_nodes_take_long_or_the_tree_is_wide() {
+        let second = Duration::from_secs(1);
+        let slow = spent_with(Duration::ZERO, 1 << 18, second);
+        assert!(slow.is_some_and(|spent| spent < second));
+        let shallow = spent_with(Duration::ZERO, 10, Duration::from_nanos(100));
+        assert!(shallow.is_some());
+    }
 }

@@ -101,7 +101,7 @@ pub(super) async fn task<J: NodeWork>(shared: Arc<Shared<J>>, number: usize, job
                 break;
             }
             while shared.is_work_wanted() {
-                let piece = worker.walk.give(|| {
+                let piece = worker.give(|| {
                     numbered += 1;
                     numbered
                 });
