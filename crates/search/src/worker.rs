@@ -42,6 +42,7 @@ pub(crate) struct SearchWorker<'s, N> {
     alone: bool,
     /// Nodes that the rank has visited by another walk, or all ranks in rounds before.
     pub(crate) beside: u64,
+    /// Its nodes are those that it has looked at, also those that were left out by their bound.
     pub(crate) done: RankReport,
     /// Of the time for which it has visited nodes: what the pieces have cost that it has given.
     spent: Duration,
@@ -168,12 +169,41 @@ fn spent_with(spent: Duration, depth: usize, busy: Duration) -> Option<Duration>
     (spent <= busy).then_some(spent)
 }
 
-/// Calls the program's code at the root, or at no node.
+/// Calls the program's code at the root.
 ///
 /// # Errors
 /// Its panic.
 pub(crate) fn guarded<R>(rank: usize, call: impl FnOnce() -> R) -> Result<R, SearchFault> {
     caught(call).map_err(|message| panicked(rank, Vec::new(), message))
+}
+
+/// Names of the program's functions that run at no node, for [`guarded_call`].
+pub(crate) const ZERO: &str = "`zero`";
+pub(crate) const JOIN: &str = "`join`";
+pub(crate) const TELL: &str = "`progress.tell`";
+pub(crate) const VALUES: &str = "a comparison or a clone of what was found";
+pub(crate) const MAKE: &str = "`zero`, or a clone of what the search was given";
+
+/// Calls the program's code at no node.
+///
+/// # Errors
+/// Its panic, with this name of the function.
+pub(crate) fn guarded_call<R>(
+    rank: usize,
+    name: &str,
+    call: impl FnOnce() -> R,
+) -> Result<R, SearchFault> {
+    caught(call).map_err(|message| panicked_in(rank, name, message))
+}
+
+/// The fault of a panic at no node.
+pub(crate) fn panicked_in(rank: usize, name: &str, message: String) -> SearchFault {
+    SearchFault::Panicked {
+        rank,
+        path: Vec::new(),
+        call: Some(name.to_owned()),
+        message,
+    }
 }
 
 /// Calls the program's code.
@@ -189,6 +219,7 @@ fn panicked(rank: usize, path: Vec<u32>, message: String) -> SearchFault {
     SearchFault::Panicked {
         rank,
         path,
+        call: None,
         message,
     }
 }
@@ -205,10 +236,11 @@ pub(crate) fn shown(path: &[u32]) -> Vec<u32> {
 pub(crate) async fn sum_up(
     comm: &Communicator,
     mut own: Report,
-    done: RankReport,
+    mut done: RankReport,
     stop: Option<SearchStop>,
 ) -> Result<(Report, Option<Limit>), crate::SearchError> {
-    own.nodes = done.nodes - own.pruned.min(done.nodes);
+    done.nodes -= own.pruned.min(done.nodes);
+    own.nodes = done.nodes;
     total(comm.allgather((own, done, stop)).await?)
 }
 
