@@ -5,8 +5,8 @@
 //! For UTS these are halves of a stack, given away after each thousand nodes. For queens it is a
 //! task for each node down to a depth. Queens twice: every node by motet's walk, and as rayon does
 //! it, by recursion from a row on. A chain with a leaf beside each node has nothing to share: it
-//! shows what those who ask for work cost who has it. Threads are bound to cores on both sides. Threats: the work of a
-//! node hides the rest; on two threads the system's balance shows.
+//! shows what those who ask for work cost who has it. Threads are bound to cores on both sides.
+//! Threats: the work of a node hides the rest; on two threads the system's balance shows.
 
 use crate::contest::{Bar, Contest, ContestProgram};
 use crate::measuring::Effort;

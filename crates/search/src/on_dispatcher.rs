@@ -57,8 +57,8 @@ impl Search {
     /// The same searches by the workers of a dispatcher, in one process and without a communicator.
     ///
     /// Results are those of ranks, for any number of workers. [`Order::Replicable`] and
-    /// [`Search::play`] need ranks. Async handlers await the searches. A thread of the program's, as
-    /// that of `fn main`, waits for them by `block_on`, or by `wait_blocking` of the facade.
+    /// [`Search::play`] need ranks. Async handlers await the searches. A thread of the program's,
+    /// as that of `fn main`, waits for them by `block_on`, or by `wait_blocking` of the facade.
     ///
     /// ```
     /// use motet_dispatch::Dispatcher;

@@ -8,8 +8,8 @@
 //!
 //! Each level is one vector that is used again. The path of child numbers is where each level
 //! stands. Who asks for work gets the last half of what is not begun in the first level that has
-//! any. It comes after all that stays, in the order of the tree. That level is kept in mind, so that
-//! neither a piece nor a refusal looks at all levels.
+//! any. It comes after all that stays, in the order of the tree. That level is kept in mind: neither
+//! a piece nor a refusal looks at all levels.
 
 use crate::job::NodeWork;
 use crate::path::{Path, WalkLevel};

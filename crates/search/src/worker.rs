@@ -19,8 +19,8 @@ const MOST: u32 = 4096;
 /// halves it.
 const SHORT: Duration = Duration::from_micros(20);
 
-/// What a piece costs for each edge from the root to where it is cut off: its path is copied. A
-/// rank gives no more than what it has visited nodes for. Else a piece that is one node deep down in
+/// What a piece is said to cost for each edge of the path in hand, since its path is copied. All
+/// pieces that a rank gives cost no more time than it has visited nodes for. Else the last branch of
 /// a narrow tree would go from rank to rank at each node.
 const COST_OF_EDGE: Duration = Duration::from_nanos(8);
 

@@ -103,9 +103,9 @@ impl<'a, E> Out<'a, E> {
     ///
     /// It is computed by the platform's logarithm: other platforms may give another last tick.
     ///
-    /// The time is rounded to the nearest tick, so that its mean is 1 / (2 sinh(1 / (2 `mean`))):
-    /// less than `mean` by 1 part in 24 `mean`² where that is large. For 10 it is 0.04 % less, for 1
-    /// 4 %, for 0.5 15 %. Let a tick be short beside what is drawn.
+    /// The time is rounded to the nearest tick, so that its mean is 1 / (2 sinh(1 / (2 `mean`))).
+    /// That is less than `mean` by about 1 part in 24 `mean`²: by 0.04 % for 10, by 4 % for 1, by
+    /// 15 % for 0.5. Let a tick be short beside what is drawn.
     ///
     /// # Panics
     /// When `mean` is negative or no finite number.
