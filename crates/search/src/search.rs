@@ -111,8 +111,8 @@ impl Search {
         let segments = comm.gather(0, ended.segments).await?;
         let total = segments.map(|all| {
             let segments = all.into_iter().flatten();
-            let zero = guarded_call(0, ZERO, &zero)?;
-            guarded_call(0, JOIN, || combine(balance::WHOLE, segments, zero, join))
+            let joined = |zero| combine(balance::WHOLE, segments, zero, join);
+            guarded_call(0, ZERO, &zero).and_then(|zero| guarded_call(0, JOIN, || joined(zero)))
         });
         let result = comm.broadcast(0, total).await??;
         Ok(outcome(result, ended.report, ended.stopped))
