@@ -4,8 +4,9 @@
 //! over the nodes. `plain` is a recursion without any library. The peer `rayon` has its best forms.
 //! For UTS these are halves of a stack, given away after each thousand nodes. For queens it is a
 //! task for each node down to a depth. Queens twice: every node by motet's walk, and as rayon does
-//! it, by recursion from a row on. Threads are bound to cores on both sides. Threats: the work of a
-//! node hides the rest; on two threads the system's balance shows.
+//! it, by recursion from a row on. A chain with a leaf beside each node has nothing to share: it
+//! shows what those who ask for work cost who has it. Threads are bound to cores on both sides.
+//! Threats: the work of a node hides the rest; on two threads the system's balance shows.
 
 use crate::contest::{Bar, Contest, ContestProgram};
 use crate::measuring::Effort;
@@ -23,6 +24,37 @@ use std::time::Instant;
 const SHARE: usize = 1000;
 /// Tasks of rayon for queens down to this row, and subtrees that motet's visit takes in whole.
 const ROWS: u32 = 4;
+
+/// A chain of so many levels. Each of its nodes has a leaf beside it, which comes first.
+#[derive(Clone, Copy)]
+struct NarrowTree(u32);
+
+impl Tree for NarrowTree {
+    /// The level, and whether the chain goes on there.
+    type Node = (u32, bool);
+
+    fn root(&self) -> (u32, bool) {
+        (0, true)
+    }
+
+    fn children(&self, (level, goes_on): &(u32, bool), out: &mut Vec<(u32, bool)>) {
+        if *goes_on && *level < self.0 {
+            out.extend([(level + 1, false), (level + 1, true)]);
+        }
+    }
+}
+
+impl NarrowTree {
+    /// Its nodes, by a stack.
+    fn plain(self) -> u64 {
+        let (mut nodes, mut stack) = (0, vec![self.root()]);
+        while let Some(node) = stack.pop() {
+            nodes += 1;
+            self.children(&node, &mut stack);
+        }
+        nodes
+    }
+}
 
 /// The rows.
 pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
@@ -53,6 +85,12 @@ pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
             format!("{size} queens, by recursion from row {ROWS} on"),
             Box::new(move || in_subtrees(queens, threads)),
         ));
+        let narrow = NarrowTree(effort.pick(100, 100_000, 100_000));
+        let of_narrow = move || folded(&narrow, threads);
+        contests.push(
+            Contest::new(format!("a narrow tree, {on}"), "ns per node", of_narrow)
+                .beside("plain", move || timed(|| narrow.plain())),
+        );
         for (name, tree) in trees {
             contests.push(row(
                 format!("UTS {name}, {on}"),

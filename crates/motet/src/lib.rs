@@ -34,6 +34,7 @@
 //! | … as messages to a rank | [`Deliver`] | `six_models` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //! | a tree to search, with a bound that all ranks know | [`search::Search`] | `tree_search`, `perft` |
+//! | a future, as of [`Search::on`](search::Search::on), and `fn main` is to wait for it | [`wait_blocking`] | |
 //! | something to simulate, event by event, on many ranks | [`sim::Model`] | `queueing_network` |
 //! | … as processes that wait in virtual time | [`sim::Simulation`] | `gas_station`, `bank_queue` |
 //!

@@ -23,7 +23,7 @@ use crate::link::{SearchLink, neighbours, yield_now};
 use crate::outcome::Report;
 use crate::tally::{EarlierRounds, NodeTally};
 use crate::walk::Piece;
-use crate::worker::{SearchStop, SearchWorker, guarded};
+use crate::worker::{SearchStop, SearchWorker, VALUES, ZERO, guarded, guarded_call};
 use crate::{Limit, Search, SearchError, SearchFault};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
@@ -219,7 +219,7 @@ impl<J: NodeWork> Balance<'_, '_, J> {
         if let Some(stop) = stop {
             self.stop(&stop, None)?;
         }
-        match guarded(self.link.rank(), || job.news()) {
+        match guarded_call(self.link.rank(), VALUES, || job.news()) {
             Ok(Some(news)) => self.spread(None, &news)?,
             Ok(None) => {}
             Err(fault) => self.stop(&SearchStop::Fault(fault), None)?,
@@ -233,7 +233,7 @@ impl<J: NodeWork> Balance<'_, '_, J> {
         let (number, given) = (self.worker.walk.number(), std::mem::take(&mut self.given));
         self.has_work = false;
         self.worker.walk.stop();
-        if let Some(part) = guarded(self.link.rank(), || job.part())? {
+        if let Some(part) = guarded_call(self.link.rank(), ZERO, || job.part())? {
             self.segments.push(Segment {
                 number,
                 given,
@@ -262,14 +262,17 @@ impl<J: NodeWork> Balance<'_, '_, J> {
                 self.report.steals += 1;
                 self.pieces.push_back(piece);
             }
-            Message::Better(news) => match guarded(self.link.rank(), || job.hear(news.clone())) {
-                Ok(true) => {
-                    self.report.bounds_used += 1;
-                    self.spread(Some(from), &news)?;
+            Message::Better(news) => {
+                let heard = || job.hear(news.clone());
+                match guarded_call(self.link.rank(), VALUES, heard) {
+                    Ok(true) => {
+                        self.report.bounds_used += 1;
+                        self.spread(Some(from), &news)?;
+                    }
+                    Ok(false) => {}
+                    Err(fault) => self.stop(&SearchStop::Fault(fault), None)?,
                 }
-                Ok(false) => {}
-                Err(fault) => self.stop(&SearchStop::Fault(fault), None)?,
-            },
+            }
             Message::Wave => self.begin_wave()?,
             Message::Count(count) => {
                 self.wave.counted += 1;
@@ -314,7 +317,7 @@ impl<J: NodeWork> Balance<'_, '_, J> {
             return None;
         }
         let (rank, numbered) = (self.link.rank() as u64, &mut self.numbered);
-        let piece = self.worker.walk.give(|| {
+        let piece = self.worker.give(|| {
             *numbered += 1;
             rank << 40 | *numbered
         })?;

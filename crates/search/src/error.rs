@@ -15,15 +15,20 @@ pub enum SearchError {
 }
 
 /// Why a search was ended. Paths are the numbers of the children from the root, from 0.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// `Display` and `Debug` show the first numbers of a long path, and how long it is.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum SearchFault {
-    /// The program's code panicked at a node.
+    /// The program's code panicked.
     Panicked {
         /// Where it ran.
         rank: usize,
-        /// The path of the node.
+        /// The path of the node; empty if it was at none.
         path: Vec<u32>,
+        /// Which of the program's functions it was, if it was at no node: `zero`, `join`,
+        /// `progress.tell`, or what is compared and cloned.
+        call: Option<String>,
         /// What the panic said.
         message: String,
     },
@@ -76,8 +81,18 @@ impl fmt::Display for SearchFault {
         match self {
             SearchFault::Panicked {
                 rank,
+                call: Some(call),
+                message,
+                ..
+            } => write!(
+                f,
+                "the program's code panicked on rank {rank} in {call}: {message}"
+            ),
+            SearchFault::Panicked {
+                rank,
                 path,
                 message,
+                ..
             } => write!(
                 f,
                 "the program's code panicked on rank {rank} at {}: {message}",
@@ -116,12 +131,78 @@ impl fmt::Display for SearchFault {
     }
 }
 
+impl fmt::Debug for SearchFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SearchFault::Panicked {
+                rank,
+                path,
+                call,
+                message,
+            } => f
+                .debug_struct("Panicked")
+                .field("rank", rank)
+                .field("path", &Node(path))
+                .field("call", call)
+                .field("message", message)
+                .finish(),
+            SearchFault::TooDeep { rank, path, limit } => f
+                .debug_struct("TooDeep")
+                .field("rank", rank)
+                .field("path", &Node(path))
+                .field("limit", limit)
+                .finish(),
+            SearchFault::TooManyHeld {
+                rank,
+                path,
+                held,
+                limit,
+            } => f
+                .debug_struct("TooManyHeld")
+                .field("rank", rank)
+                .field("path", &Node(path))
+                .field("held", held)
+                .field("limit", limit)
+                .finish(),
+            SearchFault::Cancelled { rank, reason } => f
+                .debug_struct("Cancelled")
+                .field("rank", rank)
+                .field("reason", reason)
+                .finish(),
+            SearchFault::NoLeaf { path } => {
+                f.debug_struct("NoLeaf").field("path", &Node(path)).finish()
+            }
+            SearchFault::Dispatcher { problem } => f
+                .debug_struct("Dispatcher")
+                .field("problem", problem)
+                .finish(),
+            SearchFault::Settings { problem } => f
+                .debug_struct("Settings")
+                .field("problem", problem)
+                .finish(),
+        }
+    }
+}
+
+/// The numbers of a path that are shown.
+const SHOWN: usize = 16;
+
 /// A node by its path, of which a long one is cut.
 struct Node<'a>(&'a [u32]);
 
+impl fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        list.entries(self.0.iter().take(SHOWN));
+        if self.0.len() > SHOWN {
+            list.entry(&format_args!("… {} in all", self.0.len()));
+        }
+        list.finish()
+    }
+}
+
 impl fmt::Display for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 16;
         if self.0.is_empty() {
             return f.write_str("the root");
         }

@@ -19,7 +19,9 @@ use crate::job::NodeWork;
 use crate::outcome::Report;
 use crate::tally::EarlierRounds;
 use crate::wanted::{AcceptedNode, Downwards};
-use crate::worker::{SearchStop, guarded, shown, total};
+use crate::worker::{
+    JOIN, MAKE, SearchStop, VALUES, ZERO, guarded, guarded_call, panicked_in, shown, total,
+};
 use crate::{
     Best, Bounded, Limit, Order, Outcome, Search, SearchError, SearchFault, Tree, balance,
 };
@@ -55,7 +57,8 @@ impl Search {
     /// The same searches by the workers of a dispatcher, in one process and without a communicator.
     ///
     /// Results are those of ranks, for any number of workers. [`Order::Replicable`] and
-    /// [`Search::play`] need ranks.
+    /// [`Search::play`] need ranks. Async handlers await the searches. A thread of the program's,
+    /// as that of `fn main`, waits for them by `block_on`, or by `wait_blocking` of the facade.
     ///
     /// ```
     /// use motet_dispatch::Dispatcher;
@@ -133,8 +136,9 @@ impl OnDispatcher {
         let begin = (Instant::now(), EarlierRounds::default());
         let ended = self.run(begin, || tree.root(), make).await?;
         let segments = ended.parts.into_iter().flat_map(|part| part.segments);
+        let zero = guarded_call(0, ZERO, &zero)?;
         Ok(Outcome {
-            result: guarded(0, || combine(balance::WHOLE, segments, zero(), join))?,
+            result: guarded_call(0, JOIN, || combine(balance::WHOLE, segments, zero, join))?,
             report: ended.report,
             stopped: ended.stopped,
         })
@@ -257,7 +261,7 @@ impl OnDispatcher {
         let _given_up = GivenUp(&shared);
         let mut tasks = Vec::new();
         for number in 0..self.tasks {
-            let job = guarded(number, &make)?;
+            let job = guarded_call(number, MAKE, &make)?;
             let task = shared::task(Arc::clone(&shared), number, job);
             let spawned = spawn_with_handle(&self.queue, task);
             tasks.push(spawned.map_err(|refused| not_run(&refused.reason))?);
@@ -267,11 +271,8 @@ impl OnDispatcher {
             match task.await {
                 Ok(part) => parts.push(part),
                 Err(JoinError::Panicked(exception)) => {
-                    failed = Some(SearchFault::Panicked {
-                        rank,
-                        path: Vec::new(),
-                        message: exception.message().to_owned(),
-                    });
+                    let message = exception.message().to_owned();
+                    failed = Some(panicked_in(rank, VALUES, message));
                 }
                 Err(error) => drop(failed.get_or_insert_with(|| not_run(&error))),
             }

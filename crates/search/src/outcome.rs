@@ -45,7 +45,7 @@ pub struct Report {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RankReport {
-    /// Nodes that it has visited.
+    /// Nodes that it has visited, without those that were left out by their bound.
     pub nodes: u64,
     /// How long it has visited nodes. The rest of the time it has looked for work, or waited.
     pub busy: Duration,

@@ -370,6 +370,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
                 self.stop = Some(SearchStop::Fault(SearchFault::Panicked {
                     rank,
                     path,
+                    call: None,
                     message,
                 }));
                 None

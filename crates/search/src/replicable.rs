@@ -18,7 +18,7 @@ use crate::outcome::Report;
 use crate::settings::Progress;
 use crate::tally::NodeTally;
 use crate::walk::Piece;
-use crate::worker::{SearchStop, SearchWorker, guarded, sum_up};
+use crate::worker::{SearchStop, SearchWorker, TELL, VALUES, guarded, guarded_call, sum_up};
 use crate::{Best, Bounded, Limit, Search, SearchError};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ pub(crate) async fn run<P: Bounded>(
             best: None,
         };
         master.all(problem).await?;
-        master.guarded(Master::take_open);
+        master.guarded(VALUES, Master::take_open);
         let done = master.walker.done;
         (rank, best) = (master.rank, master.best);
         rank.worker.done.nodes += done.nodes;
@@ -199,12 +199,12 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
     }
 
     fn hear(&mut self, from: usize, message: MessageOf<P>) {
-        self.guarded(|master| master.take_in(from, message));
+        self.guarded(VALUES, |master| master.take_in(from, message));
     }
 
-    /// Calls the program's code; its panic ends the search.
-    fn guarded<R>(&mut self, call: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        match guarded(0, || call(self)) {
+    /// Calls the program's code, of this name; its panic ends the search.
+    fn guarded<R>(&mut self, name: &str, call: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        match guarded_call(0, name, || call(self)) {
             Ok(result) => Some(result),
             Err(fault) => {
                 self.rank.stop = Some(SearchStop::Fault(fault));
@@ -280,7 +280,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
 
     /// The next subtree, if its turn has come, and the best value that it knows.
     fn next(&mut self) -> Option<TaskOf<P>> {
-        self.guarded(Self::cut_next).flatten()
+        self.guarded(VALUES, Self::cut_next).flatten()
     }
 
     fn cut_next(&mut self) -> Option<TaskOf<P>> {
@@ -327,7 +327,8 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
     fn count(&mut self, more: u64) {
         self.rank.tally.total += more;
         let (nodes, elapsed) = (self.nodes(), self.walker.elapsed());
-        self.rank.tally.show(Progress { nodes, elapsed });
+        let progress = Progress { nodes, elapsed };
+        self.guarded(TELL, |master| master.rank.tally.show(progress));
         self.look_at_limit();
     }
 

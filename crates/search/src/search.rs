@@ -6,7 +6,7 @@ use crate::fold::{Fold, combine};
 use crate::outcome::Report;
 use crate::tally::EarlierRounds;
 use crate::wanted::{AcceptedNode, Downwards};
-use crate::worker::{guarded, shown};
+use crate::worker::{JOIN, VALUES, ZERO, guarded, guarded_call, shown};
 use crate::{
     Best, Bounded, Game, Limit, Order, Outcome, Play, Search, SearchError, Tree, balance, play,
     replicable,
@@ -99,7 +99,7 @@ impl Search {
         join: impl FnMut(A, A) -> A,
     ) -> Result<Outcome<A>, SearchError> {
         let (comm, began) = (comm.dup().await?, Instant::now());
-        let mut fold = guarded(comm.rank(), &zero).map(|value| Fold {
+        let mut fold = guarded_call(comm.rank(), ZERO, &zero).map(|value| Fold {
             tree,
             value,
             zero: &zero,
@@ -111,7 +111,8 @@ impl Search {
         let segments = comm.gather(0, ended.segments).await?;
         let total = segments.map(|all| {
             let segments = all.into_iter().flatten();
-            guarded(0, || combine(balance::WHOLE, segments, zero(), join))
+            let joined = |zero| combine(balance::WHOLE, segments, zero, join);
+            guarded_call(0, ZERO, &zero).and_then(|zero| guarded_call(0, JOIN, || joined(zero)))
         });
         let result = comm.broadcast(0, total).await??;
         Ok(outcome(result, ended.report, ended.stopped))
@@ -305,7 +306,7 @@ async fn greatest<V: Ord + Copy + Value + Sync, N: Value + Clone + Sync>(
         })
     };
     // Every rank compares the same, and finds the same.
-    let best = guarded(0, greatest)?;
+    let best = guarded_call(0, VALUES, greatest)?;
     let Some(((value, path), rank)) = best else {
         return Ok(None);
     };

@@ -92,8 +92,8 @@ pub enum Order {
 /// What ends a search early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// So many nodes on all ranks. Several ranks go on until they hear of it, and may visit more. A
-    /// tree of just as many is searched whole.
+    /// So many nodes on all ranks, visited or left out by their bound. Several ranks go on until
+    /// they hear of it, and may visit more. A tree of just as many is searched whole.
     pub nodes: u64,
     /// So long on any rank.
     pub time: Duration,
@@ -136,7 +136,7 @@ pub enum Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Nodes that were visited on all ranks, as far as rank 0 knows.
+    /// Nodes that were visited, or left out by their bound, on all ranks, as far as rank 0 knows.
     pub nodes: u64,
     /// Since the search began.
     pub elapsed: Duration,

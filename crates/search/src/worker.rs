@@ -19,6 +19,11 @@ const MOST: u32 = 4096;
 /// halves it.
 const SHORT: Duration = Duration::from_micros(20);
 
+/// What a piece is said to cost for each edge of the path in hand, since its path is copied. All
+/// pieces that a rank gives cost no more time than it has visited nodes for. Else the last branch of
+/// a narrow tree would go from rank to rank at each node.
+const COST_OF_EDGE: Duration = Duration::from_nanos(8);
+
 /// Why all ranks end before the tree does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum SearchStop {
@@ -37,7 +42,10 @@ pub(crate) struct SearchWorker<'s, N> {
     alone: bool,
     /// Nodes that the rank has visited by another walk, or all ranks in rounds before.
     pub(crate) beside: u64,
+    /// Its nodes are those that it has looked at, also those that were left out by their bound.
     pub(crate) done: RankReport,
+    /// Of the time for which it has visited nodes: what the pieces have cost that it has given.
+    spent: Duration,
 }
 
 impl<'s, N> SearchWorker<'s, N> {
@@ -57,6 +65,7 @@ impl<'s, N> SearchWorker<'s, N> {
             alone: size == 1,
             beside: 0,
             done: RankReport::default(),
+            spent: Duration::ZERO,
         }
     }
 
@@ -134,6 +143,15 @@ impl<'s, N> SearchWorker<'s, N> {
         Ok(false)
     }
 
+    /// Cuts off a piece for another rank. `None` if there is none, or if it is too early for one so
+    /// deep. Neither is found by a look at all levels.
+    pub(crate) fn give(&mut self, number: impl FnOnce() -> u64) -> Option<Piece<N>> {
+        let spent = spent_with(self.spent, self.walk.depth(), self.done.busy)?;
+        let piece = self.walk.give(number)?;
+        self.spent = spent;
+        Some(piece)
+    }
+
     fn pace(&mut self, took: Duration) {
         if took < SHORT {
             self.budget = (self.budget * 2).min(MOST);
@@ -143,12 +161,49 @@ impl<'s, N> SearchWorker<'s, N> {
     }
 }
 
-/// Calls the program's code at the root, or at no node.
+/// What pieces have cost with one more at this depth, if that is no more than the time for which
+/// nodes were visited.
+fn spent_with(spent: Duration, depth: usize, busy: Duration) -> Option<Duration> {
+    let edges = u32::try_from(depth).unwrap_or(u32::MAX);
+    let spent = spent + COST_OF_EDGE * edges;
+    (spent <= busy).then_some(spent)
+}
+
+/// Calls the program's code at the root.
 ///
 /// # Errors
 /// Its panic.
 pub(crate) fn guarded<R>(rank: usize, call: impl FnOnce() -> R) -> Result<R, SearchFault> {
     caught(call).map_err(|message| panicked(rank, Vec::new(), message))
+}
+
+/// Names of the program's functions that run at no node, for [`guarded_call`].
+pub(crate) const ZERO: &str = "`zero`";
+pub(crate) const JOIN: &str = "`join`";
+pub(crate) const TELL: &str = "`progress.tell`";
+pub(crate) const VALUES: &str = "a comparison or a clone of what was found";
+pub(crate) const MAKE: &str = "`zero`, or a clone of what the search was given";
+
+/// Calls the program's code at no node.
+///
+/// # Errors
+/// Its panic, with this name of the function.
+pub(crate) fn guarded_call<R>(
+    rank: usize,
+    name: &str,
+    call: impl FnOnce() -> R,
+) -> Result<R, SearchFault> {
+    caught(call).map_err(|message| panicked_in(rank, name, message))
+}
+
+/// The fault of a panic at no node.
+pub(crate) fn panicked_in(rank: usize, name: &str, message: String) -> SearchFault {
+    SearchFault::Panicked {
+        rank,
+        path: Vec::new(),
+        call: Some(name.to_owned()),
+        message,
+    }
 }
 
 /// Calls the program's code.
@@ -164,6 +219,7 @@ fn panicked(rank: usize, path: Vec<u32>, message: String) -> SearchFault {
     SearchFault::Panicked {
         rank,
         path,
+        call: None,
         message,
     }
 }
@@ -180,10 +236,11 @@ pub(crate) fn shown(path: &[u32]) -> Vec<u32> {
 pub(crate) async fn sum_up(
     comm: &Communicator,
     mut own: Report,
-    done: RankReport,
+    mut done: RankReport,
     stop: Option<SearchStop>,
 ) -> Result<(Report, Option<Limit>), crate::SearchError> {
-    own.nodes = done.nodes - own.pruned.min(done.nodes);
+    done.nodes -= own.pruned.min(done.nodes);
+    own.nodes = done.nodes;
     total(comm.allgather((own, done, stop)).await?)
 }
 
@@ -206,4 +263,33 @@ pub(crate) fn total(
         total.ranks.push(done);
     }
     Ok((total, limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_a_narrow_tree_cost_no_more_than_a_share_of_the_time() {
+        // A chain, of which a node takes 20 nanoseconds; somebody asks after each.
+        let node = Duration::from_nanos(20);
+        let (mut spent, mut busy, mut given) = (Duration::ZERO, Duration::ZERO, 0);
+        for depth in 0..100_000 {
+            busy += node;
+            if let Some(with) = spent_with(spent, depth, busy) {
+                (spent, given) = (with, given + 1);
+            }
+        }
+        assert!(spent <= busy);
+        assert!((1..100).contains(&given), "{given}");
+    }
+
+    #[test]
+    fn a_rank_gives_at_once_where_nodes_take_long_or_the_tree_is_wide() {
+        let second = Duration::from_secs(1);
+        let slow = spent_with(Duration::ZERO, 1 << 18, second);
+        assert!(slow.is_some_and(|spent| spent < second));
+        let shallow = spent_with(Duration::ZERO, 10, Duration::from_nanos(100));
+        assert!(shallow.is_some());
+    }
 }

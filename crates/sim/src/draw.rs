@@ -3,6 +3,8 @@
 //! The counter is a part of the process's state. So what a process draws does not depend on when
 //! and where it is run, and a handler that is undone gives its numbers back.
 
+use crate::Time;
+
 /// The finaliser of SplitMix64 (G. Steele, D. Lea and C. Flood, Fast splittable pseudorandom number
 /// generators, 2014).
 ///
@@ -28,6 +30,21 @@ pub(crate) fn uniform(drawn: u64) -> f64 {
     (drawn >> 11) as f64 / (1_u64 << 53) as f64
 }
 
+/// A time of the exponential distribution with this mean, rounded to whole ticks, from a number in
+/// [0, 1).
+///
+/// # Panics
+/// When the mean is negative or no finite number.
+#[track_caller]
+pub(crate) fn exponential(mean: f64, uniform: f64) -> Time {
+    assert!(
+        mean >= 0.0 && mean.is_finite(),
+        "an exponential time has a finite mean of 0 or more, and the mean is {mean}"
+    );
+    // 1 - u is never 0.
+    (-mean * (1.0 - uniform).ln()).round() as Time
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +55,20 @@ mod tests {
         assert_eq!(take(7, 3), take(7, 3));
         assert_ne!(take(7, 3), take(7, 4));
         assert_ne!(take(7, 3), take(8, 3));
+    }
+
+    #[test]
+    fn sem_g595_rounded_exponential_times_have_the_mean_that_is_documented() {
+        for mean in [0.3, 0.5, 1.0, 3.0, 10.0_f64] {
+            let times = (0..100_000).map(|n| exponential(mean, uniform(draw(5, 0, n))));
+            let found = times.sum::<Time>() as f64 / 1e5;
+            let known = 0.5 / (0.5 / mean).sinh();
+            // The variance is at most that of the time before it is rounded, and a quarter more.
+            let deviation = ((mean * mean + 0.25) / 1e5).sqrt();
+            assert!((found - known).abs() < 5.0 * deviation, "{found} of {mean}");
+        }
+        assert_eq!(exponential(0.0, 0.9), 0);
+        assert_eq!(exponential(1e300, 0.9), Time::MAX);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a handler can do: schedule events and draw numbers.
 
-use crate::draw::{draw, mix, uniform};
+use crate::draw::{draw, exponential, mix, uniform};
 use crate::event::{EventKey, KeyedEvent};
 use crate::rules::Rules;
 use crate::{ModelError, Tie, Time};
@@ -102,10 +102,17 @@ impl<'a, E> Out<'a, E> {
     /// A random time of the exponential distribution with this mean, in whole ticks.
     ///
     /// It is computed by the platform's logarithm: other platforms may give another last tick.
+    ///
+    /// The time is rounded to the nearest tick, so that its mean is 1 / (2 sinh(1 / (2 `mean`))).
+    /// That is less than `mean` by about 1 part in 24 `mean`²: by 0.04 % for 10, by 4 % for 1, by
+    /// 15 % for 0.5. Let a tick be short beside what is drawn.
+    ///
+    /// # Panics
+    /// When `mean` is negative or no finite number.
     #[inline]
+    #[track_caller]
     pub fn exponential(&mut self, mean: f64) -> Time {
-        // 1 - u is never 0, and a negative or unknown mean gives 0.
-        (-mean * (1.0 - self.uniform()).ln()).round() as Time
+        exponential(mean, self.uniform())
     }
 
     pub(crate) fn refused(self) -> Option<ModelError> {

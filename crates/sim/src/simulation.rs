@@ -40,7 +40,7 @@ use self::outside::Outside;
 use self::process::{Number, ProcessEntry, RunningProcess, Woken};
 use self::report::Facility;
 use crate::Time;
-use crate::draw::{draw, uniform};
+use crate::draw::{draw, exponential, uniform};
 use motet_sync::Parker;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -228,9 +228,14 @@ impl Sim {
     }
 
     /// A random time of the exponential distribution with this mean, in whole ticks.
+    /// It is rounded as that of [`Out::exponential`](crate::Out::exponential).
+    ///
+    /// # Panics
+    /// When `mean` is negative or no finite number.
     #[must_use]
+    #[track_caller]
     pub fn exponential(&self, mean: f64) -> Time {
-        (-mean * (1.0 - self.uniform()).ln()).round() as Time
+        exponential(mean, self.uniform())
     }
 
     /// Starts a process now. It is called by its name and a number, in errors and in the trace.

@@ -4,7 +4,7 @@
 use super::{Balance, Message, SearchEnd, add};
 use crate::job::NodeWork;
 use crate::settings::Progress;
-use crate::worker::{SearchStop, guarded, sum_up};
+use crate::worker::{SearchStop, TELL, guarded_call, sum_up};
 use crate::{Limit, SearchError};
 use motet_comm::{CommError, Communicator};
 
@@ -84,7 +84,7 @@ impl<J: NodeWork> Balance<'_, '_, J> {
     /// On rank 0.
     pub(super) fn look_at_tally(&mut self) -> Result<(), CommError> {
         let (nodes, elapsed) = (self.tally.total, self.worker.elapsed());
-        let shown = guarded(0, || self.tally.show(Progress { nodes, elapsed }));
+        let shown = guarded_call(0, TELL, || self.tally.show(Progress { nodes, elapsed }));
         if let Err(fault) = shown {
             self.stop(&SearchStop::Fault(fault), None)?;
         }

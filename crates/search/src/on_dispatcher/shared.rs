@@ -10,7 +10,7 @@ use crate::outcome::{RankReport, Report};
 use crate::settings::Progress;
 use crate::tally::EarlierRounds;
 use crate::walk::Piece;
-use crate::worker::{SearchStop, SearchWorker};
+use crate::worker::{SearchStop, SearchWorker, TELL, ZERO, guarded_call};
 use crate::{Limit, Search, SearchFault, balance};
 use motet_dispatch::Causality;
 use motet_sync::Mutex;
@@ -56,6 +56,7 @@ pub(super) struct Part<J: NodeWork> {
     pub(super) job: J,
     pub(super) segments: Vec<Segment<J::Part>>,
     report: Report,
+    /// As that of [`SearchWorker`].
     done: RankReport,
 }
 
@@ -66,8 +67,10 @@ impl<J: NodeWork> Part<J> {
     ) -> (Report, RankReport, Option<SearchStop>) {
         let mut report = self.report.clone();
         report.pruned = self.job.pruned();
-        report.nodes = self.done.nodes - report.pruned.min(self.done.nodes);
-        (report, self.done, stop)
+        let mut done = self.done;
+        done.nodes -= report.pruned.min(done.nodes);
+        report.nodes = done.nodes;
+        (report, done, stop)
     }
 }
 
@@ -96,12 +99,12 @@ pub(super) async fn task<J: NodeWork>(shared: Arc<Shared<J>>, number: usize, job
                 shared.stop(stop);
                 true
             });
-            shared.visited(worker.done.nodes - before);
+            shared.visited(number, worker.done.nodes - before);
             if shared.tell_and_hear(&mut part, &mut heard) || ended {
                 break;
             }
             while shared.is_work_wanted() {
-                let piece = worker.walk.give(|| {
+                let piece = worker.give(|| {
                     numbered += 1;
                     numbered
                 });
@@ -113,12 +116,14 @@ pub(super) async fn task<J: NodeWork>(shared: Arc<Shared<J>>, number: usize, job
             yield_now().await;
         }
         worker.walk.stop();
-        if let Some(value) = part.job.part() {
-            part.segments.push(Segment {
+        match guarded_call(number, ZERO, || part.job.part()) {
+            Ok(Some(value)) => part.segments.push(Segment {
                 number: piece_number,
                 given,
                 part: value,
-            });
+            }),
+            Ok(None) => {}
+            Err(fault) => shared.stop(SearchStop::Fault(fault)),
         }
     }
     leave.ended = true;
@@ -153,10 +158,15 @@ impl<J: NodeWork> Shared<J> {
         }
     }
 
-    /// All tasks are to end; the first reason counts.
+    /// All tasks are to end. The first reason counts, and a fault more than a limit, of which there
+    /// is a result.
     pub(super) fn stop(&self, stop: SearchStop) {
         let mut state = self.state.lock();
-        if state.stop.is_none() {
+        let is_first = matches!(
+            (&state.stop, &stop),
+            (None, _) | (Some(SearchStop::Limit(_)), SearchStop::Fault(_))
+        );
+        if is_first {
             state.stop = Some(stop);
             // Relaxed: who sees it takes the lock, which orders the rest.
             self.told.fetch_add(1, Ordering::Relaxed);
@@ -256,8 +266,8 @@ impl<J: NodeWork> Shared<J> {
         state.stop.is_some()
     }
 
-    /// A task has looked at so many nodes more.
-    fn visited(&self, nodes: u64) {
+    /// This task has looked at so many nodes more.
+    fn visited(&self, number: usize, nodes: u64) {
         // Relaxed: a sum, on which no other data depend.
         let all = self.nodes.fetch_add(nodes, Ordering::Relaxed) + nodes;
         if self.tasks > 1 && all > self.search.limits.nodes {
@@ -271,7 +281,12 @@ impl<J: NodeWork> Shared<J> {
                 *shown_at = elapsed;
                 // Under the lock of the time: the numbers never fall.
                 let nodes = self.nodes.load(Ordering::Relaxed);
-                (progress.tell)(Progress { nodes, elapsed });
+                let progress = || (progress.tell)(Progress { nodes, elapsed });
+                let told = guarded_call(number, TELL, progress);
+                drop(shown_at);
+                if let Err(fault) = told {
+                    self.stop(SearchStop::Fault(fault));
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{HIGHEST, LOWEST, Message, Player, in_range};
 use crate::settings::Progress;
 use crate::table::Bound;
-use crate::worker::{SearchStop, guarded};
+use crate::worker::{SearchStop, TELL, guarded_call};
 use crate::{Game, Limit, SearchFault};
 use motet_comm::CommError;
 use motet_dispatch::Causality;
@@ -272,7 +272,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
     pub(super) fn count(&mut self, more: u64) {
         self.tally.total += more;
         let (nodes, elapsed) = (self.tally.total, self.began.elapsed());
-        let shown = guarded(0, || self.tally.show(Progress { nodes, elapsed }));
+        let shown = guarded_call(0, TELL, || self.tally.show(Progress { nodes, elapsed }));
         if let Err(fault) = shown {
             self.stop = Some(SearchStop::Fault(fault));
         }

@@ -115,6 +115,40 @@ fn sem_g195_unbalanced_trees() {
     assert_eq!(nodes(2, &Uts::T1), 4_130_071);
 }
 
+/// A chain of so many levels with a leaf beside each node, which comes first or last.
+struct NarrowChain {
+    levels: u32,
+    leaf_first: bool,
+}
+
+impl Tree for NarrowChain {
+    /// The level, and whether it is a leaf.
+    type Node = (u32, bool);
+
+    fn root(&self) -> (u32, bool) {
+        (0, false)
+    }
+
+    fn children(&self, (level, is_leaf): &(u32, bool), out: &mut Vec<(u32, bool)>) {
+        if !is_leaf && *level < self.levels {
+            out.extend([self.leaf_first, !self.leaf_first].map(|is_leaf| (level + 1, is_leaf)));
+        }
+    }
+}
+
+#[test]
+fn sem_g195_deep_narrow_trees() {
+    for ranks in RANKS {
+        for leaf_first in [false, true] {
+            let chain = NarrowChain {
+                levels: 30_000,
+                leaf_first,
+            };
+            assert_eq!(nodes(ranks, &chain), 60_001, "{leaf_first} on {ranks}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "takes long"]
 fn deep_sem_g195_more_trees() {

@@ -13,6 +13,7 @@ mod one_rank;
 mod over_processes;
 mod progress;
 mod promises;
+mod told;
 
 use motet_comm::{Communicator, World};
 use motet_search::SearchError;

@@ -5,7 +5,7 @@ use super::report::Facility;
 use super::{Core, Sim};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -30,9 +30,12 @@ struct Inside {
     /// When a wait that was served is given up, it may lie below 0, or above the capacity, until
     /// others have made that good.
     level: i128,
-    takers: VecDeque<Waiter>,
-    givers: VecDeque<Waiter>,
+    takers: Line,
+    givers: Line,
 }
+
+/// Who waits, by the numbers of the waits, which are in their order.
+type Line = BTreeMap<u64, Waiter>;
 
 struct Waiter {
     process: Number,
@@ -46,7 +49,8 @@ pub struct Amount {
     container: Container,
     amount: u64,
     takes: bool,
-    waits: Option<Rc<Cell<bool>>>,
+    /// The number of the wait, and whether it was served.
+    waits: Option<(u64, Rc<Cell<bool>>)>,
 }
 
 impl Container {
@@ -57,8 +61,8 @@ impl Container {
         );
         let inside = RefCell::new(Inside {
             level: level.into(),
-            takers: VecDeque::new(),
-            givers: VecDeque::new(),
+            takers: Line::new(),
+            givers: Line::new(),
         });
         let state = Rc::new(State {
             name,
@@ -110,18 +114,18 @@ impl Container {
         loop {
             let level = inside.level;
             let room = i128::from(self.state.capacity) - level;
-            let fits = |line: &VecDeque<Waiter>, most: i128| {
-                let first = line.front();
-                first.is_some_and(|waiter| i128::from(waiter.amount) <= most)
+            let fits = |line: &Line, most: i128| {
+                let first = line.first_key_value();
+                first.is_some_and(|(_, waiter)| i128::from(waiter.amount) <= most)
             };
             let (served, after) = if fits(&inside.givers, room) {
-                let Some(giver) = inside.givers.pop_front() else {
+                let Some((_, giver)) = inside.givers.pop_first() else {
                     return;
                 };
                 let after = level + i128::from(giver.amount);
                 (giver, after)
             } else if fits(&inside.takers, level) {
-                let Some(taker) = inside.takers.pop_front() else {
+                let Some((_, taker)) = inside.takers.pop_first() else {
                     return;
                 };
                 let after = level - i128::from(taker.amount);
@@ -153,7 +157,7 @@ impl Future for Amount {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if let Some(done) = &self.waits {
+        if let Some((_, done)) = &self.waits {
             return if done.get() {
                 self.waits = None;
                 Poll::Ready(())
@@ -187,16 +191,17 @@ impl Future for Amount {
             true => &mut inside.takers,
             false => &mut inside.givers,
         };
-        line.push_back(waiter);
+        let number = core.number();
+        line.insert(number, waiter);
         core.tell(process, || format!("waits for {amount} of {name}"));
-        self.waits = Some(done);
+        self.waits = Some((number, done));
         Poll::Pending
     }
 }
 
 impl Drop for Amount {
     fn drop(&mut self) {
-        let Some(done) = self.waits.take() else {
+        let Some((number, done)) = self.waits.take() else {
             return;
         };
         let mut inside = self.container.state.inside.borrow_mut();
@@ -204,9 +209,11 @@ impl Drop for Amount {
             // It was served and does not know: as if it had not been.
             inside.change(self.amount, self.takes);
         } else {
-            let other = |waiter: &Waiter| !Rc::ptr_eq(&waiter.done, &done);
-            inside.takers.retain(other);
-            inside.givers.retain(other);
+            let line = match self.takes {
+                true => &mut inside.takers,
+                false => &mut inside.givers,
+            };
+            line.remove(&number);
         }
         self.container.serve(&mut inside);
     }
@@ -216,14 +223,14 @@ impl Facility for State {
     fn waiting(&self, _: &Core) -> Vec<(Number, String)> {
         let inside = self.inside.borrow();
         let (name, level, capacity) = (&self.name, inside.held(), self.capacity);
-        let takers = inside.takers.iter().map(|waiter| {
+        let takers = inside.takers.values().map(|waiter| {
             let amount = waiter.amount;
             (
                 waiter.process,
                 format!("{amount} of {name}, which holds {level} and can hold {capacity}"),
             )
         });
-        let givers = inside.givers.iter().map(|waiter| {
+        let givers = inside.givers.values().map(|waiter| {
             let amount = waiter.amount;
             (
                 waiter.process,

@@ -4,7 +4,8 @@ use super::process::Number;
 use super::report::Facility;
 use super::{Core, Sim};
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,13 +20,18 @@ pub struct Event<T> {
 
 struct State<T> {
     name: Cow<'static, str>,
+    /// The number of the process whose end it is.
+    end_of: Option<u64>,
+    /// Reports say who waits for it.
+    is_listed: Cell<bool>,
     inside: RefCell<Inside<T>>,
 }
 
 struct Inside<T> {
     value: Option<T>,
-    /// The numbers of the waits, in their order, and who waits. A process may wait several times.
-    waiting: Vec<(u64, Number)>,
+    /// Who waits, by the numbers of the waits, which are in their order. A process may wait several
+    /// times.
+    waiting: BTreeMap<u64, Number>,
 }
 
 /// Waits for an event. Made by [`Event::wait`].
@@ -38,20 +44,37 @@ pub struct Happened<T> {
 
 impl<T: Clone + 'static> Event<T> {
     pub(super) fn new(sim: &Sim, name: Cow<'static, str>) -> Self {
-        let event = Event::unlisted(sim, name);
-        sim.0.list(&event.state);
+        let event = Event::of(sim, name, None);
+        event.list();
         event
     }
 
-    /// One that no report shows.
-    pub(super) fn unlisted(sim: &Sim, name: Cow<'static, str>) -> Self {
+    /// The end of a process. Reports show it when somebody has waited for it.
+    pub(super) fn end_of(sim: &Sim, name: Cow<'static, str>, serial: u64) -> Self {
+        Event::of(sim, name, Some(serial))
+    }
+
+    fn of(sim: &Sim, name: Cow<'static, str>, end_of: Option<u64>) -> Self {
         let inside = RefCell::new(Inside {
             value: None,
-            waiting: Vec::new(),
+            waiting: BTreeMap::new(),
+        });
+        let state = Rc::new(State {
+            name,
+            end_of,
+            is_listed: Cell::new(false),
+            inside,
         });
         Event {
             sim: sim.clone(),
-            state: Rc::new(State { name, inside }),
+            state,
+        }
+    }
+
+    /// Has reports say who waits for it.
+    fn list(&self) {
+        if !self.state.is_listed.replace(true) {
+            self.sim.0.list(&self.state);
         }
     }
 
@@ -91,7 +114,8 @@ impl<T: Clone + 'static> Future for Happened<T> {
         if self.wait.is_none() {
             let core = &self.event.sim.0;
             let (wait, process) = (core.number(), core.current.get());
-            inside.waiting.push((wait, process));
+            inside.waiting.insert(wait, process);
+            self.event.list();
             self.wait = Some(wait);
         }
         Poll::Pending
@@ -102,7 +126,7 @@ impl<T> Drop for Happened<T> {
     fn drop(&mut self) {
         if let Some(wait) = self.wait {
             let mut inside = self.event.state.inside.borrow_mut();
-            inside.waiting.retain(|(number, _)| *number != wait);
+            inside.waiting.remove(&wait);
         }
     }
 }
@@ -118,8 +142,13 @@ impl<T> Clone for Event<T> {
 
 impl<T> Facility for State<T> {
     fn waiting(&self, _: &Core) -> Vec<(Number, String)> {
-        let waits = |(_, process): &(u64, Number)| (*process, format!("the event {}", self.name));
-        self.inside.borrow().waiting.iter().map(waits).collect()
+        let what = match self.end_of {
+            Some(serial) => format!("the end of {} {serial}", self.name),
+            None => format!("the event {}", self.name),
+        };
+        let inside = self.inside.borrow();
+        let waiting = inside.waiting.values();
+        waiting.map(|process| (*process, what.clone())).collect()
     }
 }
 

@@ -108,13 +108,13 @@ pub(super) fn spawn<R: Clone + 'static>(
     body: impl AsyncFnOnce(Sim) -> R + 'static,
 ) -> Process<R> {
     let core = &*sim.0;
-    let ended = Event::unlisted(sim, name.clone());
+    let serial = core.spawned.replace(core.spawned.get() + 1);
+    let ended = Event::end_of(sim, name.clone(), serial);
     let (tell, own) = (ended.clone(), sim.clone());
     let future: Body = Box::pin(async move {
         let result = body(own).await;
         tell.fire(result);
     });
-    let serial = core.spawned.replace(core.spawned.get() + 1);
     let mut slots = core.slots.borrow_mut();
     let reused = core.free.borrow_mut().pop();
     let at = reused.unwrap_or_else(|| {

@@ -3,10 +3,16 @@
 use super::Core;
 use super::process::Number;
 use crate::Time;
+use std::collections::HashMap;
 use std::fmt;
 
+/// The processes that a text shows.
+const SHOWN: usize = 8;
+
 /// Processes wait, and nothing is scheduled that could give them what they wait for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Display` and `Debug` show the first of many processes, and how many more there are.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stuck {
     /// When nothing was left to do.
@@ -34,28 +40,28 @@ pub(super) trait Facility {
 impl Core {
     pub(super) fn stuck(&self) -> Stuck {
         let facilities = self.facilities.borrow();
-        let waiting: Vec<(Number, String)> = facilities
-            .iter()
-            .filter_map(std::rc::Weak::upgrade)
-            .flat_map(|facility| facility.waiting(self))
-            .collect();
+        let mut waiting: HashMap<u32, Vec<String>> = HashMap::new();
+        for facility in facilities.iter().filter_map(std::rc::Weak::upgrade) {
+            for (number, what) in facility.waiting(self) {
+                waiting.entry(number.slot).or_default().push(what);
+            }
+        }
         let slots = self.slots.borrow();
         let alive = slots
             .iter()
-            .zip(0..)
+            .zip(0_u32..)
             .filter(|(slot, _)| slot.alive && !slot.background);
         let mut alive: Vec<_> = alive.map(|(slot, at)| (slot.serial, at)).collect();
         alive.sort_unstable();
         let mut processes = Vec::new();
         for (serial, at) in alive {
-            let mine = waiting.iter().filter(|(number, _)| number.slot == at);
-            let mut for_what: Vec<&str> = mine.map(|(_, what)| what.as_str()).collect();
-            if for_what.is_empty() {
-                for_what.push("another process, or something outside of the simulation");
-            }
+            let waits_for = match waiting.get(&at) {
+                Some(for_what) => for_what.join(" or "),
+                None => "another process, or something outside of the simulation".to_owned(),
+            };
             processes.push(StuckProcess {
                 name: format!("{} {serial}", slots[at as usize].name),
-                waits_for: for_what.join(" or "),
+                waits_for,
             });
         }
         Stuck {
@@ -67,7 +73,6 @@ impl Core {
 
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 8;
         write!(
             f,
             "the simulation is stuck at time {}: nothing is scheduled",
@@ -80,6 +85,29 @@ impl fmt::Display for Stuck {
             0 => Ok(()),
             more => write!(f, "; and {more} more wait"),
         }
+    }
+}
+
+impl fmt::Debug for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stuck")
+            .field("time", &self.time)
+            .field("processes", &FirstOf(&self.processes))
+            .finish()
+    }
+}
+
+/// The first of many processes.
+struct FirstOf<'a>(&'a [StuckProcess]);
+
+impl fmt::Debug for FirstOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        list.entries(self.0.iter().take(SHOWN));
+        if let Some(more @ 1..) = self.0.len().checked_sub(SHOWN) {
+            list.entry(&format_args!("and {more} more"));
+        }
+        list.finish()
     }
 }
 

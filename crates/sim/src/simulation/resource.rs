@@ -34,7 +34,8 @@ struct State {
 struct Inside {
     /// By priority, then by the order in which they came.
     line: BTreeMap<Rank, Waiter>,
-    holders: Vec<Holder>,
+    /// By rank: the last is the first to be preempted.
+    holders: BTreeMap<Rank, Number>,
     in_use: TimeWeighted,
     waiting: TimeWeighted,
     waits: Tally,
@@ -48,11 +49,6 @@ struct Waiter {
     process: Number,
     since: Time,
     granted: Rc<Cell<bool>>,
-}
-
-struct Holder {
-    rank: Rank,
-    process: Number,
 }
 
 /// Waits for a unit of a resource. Made by [`Resource::request`].
@@ -80,7 +76,7 @@ impl Resource {
             units,
             inside: RefCell::new(Inside {
                 line: BTreeMap::new(),
-                holders: Vec::new(),
+                holders: BTreeMap::new(),
                 in_use: TimeWeighted::new(now, 0.0),
                 waiting: TimeWeighted::new(now, 0.0),
                 waits: Tally::default(),
@@ -188,7 +184,7 @@ impl Resource {
             && let Some((rank, waiter)) = inside.line.pop_first()
         {
             let process = waiter.process;
-            inside.holders.push(Holder { rank, process });
+            inside.holders.insert(rank, process);
             inside.waits.add((self.sim.now() - waiter.since) as f64);
             waiter.granted.set(true);
             self.sim.0.wake(process);
@@ -199,26 +195,20 @@ impl Resource {
     /// Gives a unit back, unless it was taken away.
     fn release(&self, rank: Rank) {
         let mut inside = self.state.inside.borrow_mut();
-        let held = inside.holders.iter().position(|holder| holder.rank == rank);
-        if let Some(held) = held {
-            let holder = inside.holders.swap_remove(held);
+        if let Some(holder) = inside.holders.remove(&rank) {
             let name = &self.state.name;
-            self.sim
-                .0
-                .tell(holder.process, || format!("gives {name} back"));
+            self.sim.0.tell(holder, || format!("gives {name} back"));
             self.give(&mut inside);
         }
     }
 
     /// Takes a unit from the holder of the greatest rank, if that is of a greater priority.
     fn preempt(&self, inside: &mut Inside, priority: i32, by: Number) {
-        let worst = inside.holders.iter().enumerate();
-        let Some((at, holder)) = worst.max_by_key(|(_, holder)| holder.rank) else {
+        let Some(worst) = inside.holders.last_entry() else {
             return;
         };
-        if holder.rank.0 > priority {
-            let process = holder.process;
-            inside.holders.swap_remove(at);
+        if worst.key().0 > priority {
+            let process = worst.remove();
             let interrupt = Interrupt::Preempted {
                 resource: self.state.name.to_string(),
                 by: self.sim.0.name_of(by),
@@ -278,7 +268,7 @@ impl Future for Request {
             .first_key_value()
             .is_some_and(|(first, _)| *first < rank);
         if inside.holders.len() < resource.state.units && !ahead {
-            inside.holders.push(Holder { rank, process });
+            inside.holders.insert(rank, process);
             inside.waits.add(0.0);
             resource.changed(&mut inside);
             return Poll::Ready(self.held(rank));
@@ -320,12 +310,13 @@ impl Drop for Held {
 
 impl Facility for State {
     fn waiting(&self, core: &Core) -> Vec<(Number, String)> {
+        const SHOWN: usize = 4;
         let inside = self.inside.borrow();
-        let holders: Vec<String> = inside
-            .holders
-            .iter()
-            .map(|holder| core.name_of(holder.process))
-            .collect();
+        let shown = inside.holders.values().take(SHOWN);
+        let mut holders: Vec<String> = shown.map(|holder| core.name_of(*holder)).collect();
+        if let Some(more @ 1..) = inside.holders.len().checked_sub(SHOWN) {
+            holders.push(format!("{more} more"));
+        }
         let what = match self.units {
             0 => format!("{}, which has no unit", self.name),
             _ => format!("{}, which {} holds", self.name, holders.join(" and ")),

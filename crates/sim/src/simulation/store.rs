@@ -5,7 +5,7 @@ use super::report::Facility;
 use super::{Core, Sim};
 use std::borrow::Cow;
 use std::cell::{RefCell, RefMut};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -23,14 +23,15 @@ struct State<T> {
     name: Cow<'static, str>,
     capacity: usize,
     inside: RefCell<Inside<T>>,
-    /// Who was given up while what chooses looked at it.
-    given_up: RefCell<Vec<Hand<T>>>,
+    /// Waits that were given up while what chooses looked at it.
+    given_up: RefCell<Vec<(u64, Hand<T>)>>,
 }
 
 struct Inside<T> {
     items: VecDeque<T>,
-    getters: VecDeque<Getter<T>>,
-    putters: VecDeque<Putter<T>>,
+    /// Who waits, by the numbers of the waits, which are in their order.
+    getters: BTreeMap<u64, Getter<T>>,
+    putters: BTreeMap<u64, Putter<T>>,
 }
 
 /// Which item is wanted: its place among those that are there.
@@ -55,7 +56,8 @@ pub struct Get<T> {
     store: Store<T>,
     /// `None`: the oldest.
     choose: Option<Choose<T>>,
-    waits: Option<Hand<T>>,
+    /// The number of the wait.
+    waits: Option<(u64, Hand<T>)>,
 }
 
 /// Waits for room for an item. Made by [`Store::put`].
@@ -63,15 +65,16 @@ pub struct Get<T> {
 pub struct Put<T> {
     store: Store<T>,
     hand: Hand<T>,
-    waits: bool,
+    /// The number of the wait.
+    waits: Option<u64>,
 }
 
 impl<T: 'static> Store<T> {
     pub(super) fn new(sim: &Sim, name: Cow<'static, str>, capacity: usize) -> Self {
         let inside = RefCell::new(Inside {
             items: VecDeque::new(),
-            getters: VecDeque::new(),
-            putters: VecDeque::new(),
+            getters: BTreeMap::new(),
+            putters: BTreeMap::new(),
         });
         let state = Rc::new(State {
             name,
@@ -103,7 +106,7 @@ impl<T: 'static> Store<T> {
         Put {
             store: self.clone(),
             hand: Rc::new(RefCell::new(Some(item))),
-            waits: false,
+            waits: None,
         }
     }
 
@@ -154,7 +157,7 @@ impl<T> Store<T> {
                 return;
             };
             let mut inside = self.state.change();
-            if let Some(getter) = inside.getters.remove(getter) {
+            if let Some(getter) = inside.getters.remove(&getter) {
                 *getter.hand.borrow_mut() = inside.items.remove(item);
                 self.sim.0.wake(getter.process);
             }
@@ -165,7 +168,7 @@ impl<T> Store<T> {
     fn let_in(&self) {
         let mut inside = self.state.change();
         while inside.items.len() < self.state.capacity
-            && let Some(putter) = inside.putters.pop_front()
+            && let Some((_, putter)) = inside.putters.pop_first()
         {
             inside.items.extend(putter.hand.borrow_mut().take());
             self.sim.0.wake(putter.process);
@@ -184,20 +187,20 @@ impl<T> Store<T> {
     }
 
     /// Has somebody wait no longer. What was handed over is put back, as the oldest.
-    fn give_up(&self, hand: Hand<T>) {
-        self.state.given_up.borrow_mut().push(hand);
+    fn give_up(&self, number: u64, hand: Hand<T>) {
+        self.state.given_up.borrow_mut().push((number, hand));
         if self.state.take_leave() == Some(true) {
             self.serve();
         }
     }
 
     /// The first of those who wait that gets an item, and which. What chooses may look at it.
-    fn first_served(&self) -> Option<(usize, usize)> {
+    fn first_served(&self) -> Option<(u64, usize)> {
         let inside = self.state.inside.borrow();
-        let mut getters = inside.getters.iter().enumerate();
-        getters.find_map(|(at, getter)| {
+        let mut getters = inside.getters.iter();
+        getters.find_map(|(number, getter)| {
             let item = chosen(&inside.items, getter.choose.as_ref())?;
-            Some((at, item))
+            Some((*number, item))
         })
     }
 }
@@ -210,17 +213,14 @@ impl<T> State<T> {
         let given_up = self.given_up.take();
         let (mut getters, mut putters) = (Vec::new(), Vec::new());
         let mut is_back = false;
-        for hand in &given_up {
+        for (number, hand) in &given_up {
             let item = hand.borrow_mut().take();
             if let Some(item) = item {
                 inside.items.push_front(item);
                 is_back = true;
             }
-            let in_line = |other: &Hand<T>| Rc::ptr_eq(other, hand);
-            let getter = inside.getters.iter().position(|one| in_line(&one.hand));
-            getters.extend(getter.and_then(|at| inside.getters.remove(at)));
-            let putter = inside.putters.iter().position(|one| in_line(&one.hand));
-            putters.extend(putter.and_then(|at| inside.putters.remove(at)));
+            getters.extend(inside.getters.remove(number));
+            putters.extend(inside.putters.remove(number));
         }
         // What is dropped of them may come back to the store.
         drop(inside);
@@ -250,7 +250,7 @@ impl<T: 'static> Future for Get<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
-        if let Some(hand) = &self.waits {
+        if let Some((_, hand)) = &self.waits {
             let item = hand.borrow_mut().take();
             return match item {
                 Some(item) => {
@@ -268,12 +268,14 @@ impl<T: 'static> Future for Get<T> {
             return Poll::Ready(item);
         }
         let (hand, process) = (Hand::default(), store.sim.0.current.get());
-        store.state.change().getters.push_back(Getter {
+        let (number, choose) = (store.sim.0.number(), self.choose.clone());
+        let getter = Getter {
             process,
-            choose: self.choose.clone(),
+            choose,
             hand: Rc::clone(&hand),
-        });
-        self.waits = Some(hand);
+        };
+        store.state.change().getters.insert(number, getter);
+        self.waits = Some((number, hand));
         store
             .sim
             .0
@@ -289,15 +291,16 @@ impl<T: 'static> Future for Put<T> {
         if self.hand.borrow().is_none() {
             return Poll::Ready(());
         }
-        if self.waits {
+        if self.waits.is_some() {
             return Poll::Pending;
         }
         let store = self.store.clone();
         let process = store.sim.0.current.get();
         let hand = Rc::clone(&self.hand);
         let putter = Putter { process, hand };
-        store.state.change().putters.push_back(putter);
-        self.waits = true;
+        let number = store.sim.0.number();
+        store.state.change().putters.insert(number, putter);
+        self.waits = Some(number);
         store.serve();
         match self.hand.borrow().is_none() {
             true => Poll::Ready(()),
@@ -314,8 +317,8 @@ impl<T: 'static> Future for Put<T> {
 impl<T> Drop for Get<T> {
     /// An item that was handed over and not looked at is put back, as the oldest.
     fn drop(&mut self) {
-        if let Some(hand) = self.waits.take() {
-            self.store.give_up(hand);
+        if let Some((number, hand)) = self.waits.take() {
+            self.store.give_up(number, hand);
         }
     }
 }
@@ -324,8 +327,10 @@ impl<T> Drop for Put<T> {
     fn drop(&mut self) {
         let item = self.hand.borrow_mut().take();
         // Only who waits is in line.
-        if self.waits && item.is_some() {
-            self.store.give_up(Rc::clone(&self.hand));
+        if let Some(number) = self.waits
+            && item.is_some()
+        {
+            self.store.give_up(number, Rc::clone(&self.hand));
         }
     }
 }
@@ -343,10 +348,10 @@ impl<T> Facility for State<T> {
     fn waiting(&self, _: &Core) -> Vec<(Number, String)> {
         let inside = self.inside.borrow();
         let (name, items, capacity) = (&self.name, inside.items.len(), self.capacity);
-        let getters = inside.getters.iter().map(|getter| getter.process);
+        let getters = inside.getters.values().map(|getter| getter.process);
         let getters =
             getters.map(|process| (process, format!("an item of {name}, which has {items}")));
-        let putters = inside.putters.iter().map(|putter| putter.process);
+        let putters = inside.putters.values().map(|putter| putter.process);
         let room = format!("room in {name}, which has {items} items of {capacity}");
         getters
             .chain(putters.map(|process| (process, room.clone())))

@@ -11,7 +11,9 @@ const GAP: f64 = 24.0;
 /// Draws the units in use (filled) and the length of the line (a line) of resources over time, up
 /// to now, as SVG.
 ///
-/// It shows what was kept since [`Resource::keep_history`].
+/// It shows what was kept since [`Resource::keep_history`]. Of many changes within one of the 800
+/// steps of its width it draws the first, the least, the greatest and the last value (U. Jugel and
+/// others, M4: a visualization-oriented time series data aggregation, 2014).
 ///
 /// ```
 /// use motet_sim::{Simulation, timeline};
@@ -56,8 +58,9 @@ fn draw(svg: &mut String, resource: &Resource, bottom: f64, end: u64) {
     let steps = |value: fn(&(u64, usize, usize)) -> usize| {
         let mut path = String::new();
         let mut last = None;
-        for change in &history {
-            let (time, value) = (change.0, value(change));
+        let changes = history.iter().map(|change| (change.0, value(change)));
+        let column = |time: u64| (x(time) - LEFT) as u64;
+        for (time, value) in visible(changes, column) {
             if let Some(last) = last {
                 let _ = write!(path, " {:.1},{:.1}", x(time), y(last));
             }
@@ -87,6 +90,118 @@ fn draw(svg: &mut String, resource: &Resource, bottom: f64, end: u64) {
     );
 }
 
+/// What is to be drawn of values that change at times: of each column of the picture the first, the
+/// least, the greatest and the last, in their order.
+fn visible(
+    changes: impl Iterator<Item = (u64, usize)>,
+    column: impl Fn(u64) -> u64,
+) -> Vec<(u64, usize)> {
+    let mut drawn: Vec<(u64, usize)> = Vec::new();
+    // The last column, and where it begins in `drawn`.
+    let (mut begin, mut open) = (0, None);
+    for change in changes {
+        if open != Some(column(change.0)) {
+            (begin, open) = (drawn.len(), Some(column(change.0)));
+        }
+        drawn.push(change);
+        if drawn.len() - begin > 4 {
+            thin(&mut drawn, begin);
+        }
+    }
+    drawn
+}
+
+/// Leaves four of the five values of a column: the first, the last, and two that are the least and
+/// the greatest.
+fn thin(drawn: &mut Vec<(u64, usize)>, begin: usize) {
+    let column = &drawn[begin..];
+    let values = || column.iter().map(|(_, value)| *value);
+    let least = values()
+        .min()
+        .and_then(|least| values().position(|value| value == least));
+    let most = values()
+        .max()
+        .and_then(|most| values().position(|value| value == most));
+    let inner = 1..column.len() - 1;
+    let mut needless = inner.filter(|at| Some(*at) != least && Some(*at) != most);
+    if let Some(at) = needless.next() {
+        drawn.remove(begin + at);
+    }
+}
+
 fn escaped(name: &str) -> String {
     name.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Simulation;
+    use super::*;
+    use crate::draw::mix;
+
+    /// The least and the greatest value that is seen in each column: also that with which it
+    /// begins.
+    fn extent(changes: &[(u64, usize)], columns: u64) -> Vec<[usize; 2]> {
+        let mut value = changes[0].1;
+        let mut changes = changes.iter().peekable();
+        let extents = (0..columns).map(|column| {
+            let mut seen = [value; 2];
+            while let Some((_, next)) = changes.next_if(|(time, _)| time / 1_000 == column) {
+                value = *next;
+                seen = [seen[0].min(value), seen[1].max(value)];
+            }
+            seen
+        });
+        extents.collect()
+    }
+
+    #[test]
+    fn nothing_that_can_be_seen_is_left_out_of_a_time_line() {
+        let random = |at: u64| mix(at + 1);
+        let mut time = 0;
+        let mut changes = Vec::new();
+        for at in 0..500_000 {
+            // Two changes for each unit of time; some columns have few.
+            time += match time / 1_000 % 7 {
+                0 => 300,
+                _ => random(at) % 2,
+            };
+            let spike = usize::from(random(at).is_multiple_of(5_000)) * 100;
+            changes.push((time, spike + (random(at) >> 40) as usize % 10));
+        }
+        let columns = time / 1_000 + 1;
+        let drawn = visible(changes.iter().copied(), |time| time / 1_000);
+        assert!(
+            drawn.len() as u64 <= 4 * columns,
+            "{} of {columns}",
+            drawn.len()
+        );
+        assert!(drawn.is_sorted_by_key(|(time, _)| *time));
+        assert_eq!(extent(&drawn, columns), extent(&changes, columns));
+        assert_eq!(drawn.last(), changes.last());
+        // Few changes are all drawn.
+        let few = &changes[..4];
+        assert_eq!(visible(few.iter().copied(), |_| 0), few);
+    }
+
+    #[test]
+    fn a_time_line_of_many_changes_is_no_longer_than_its_width_asks_for() {
+        let simulation = Simulation::new(1);
+        let desk = simulation.resource("desk", 1);
+        desk.keep_history();
+        for _ in 0..2 {
+            let desk = desk.clone();
+            simulation.spawn("customer", async move |sim| {
+                for _ in 0..50_000 {
+                    let _desk = desk.request().await;
+                    sim.sleep(1).await;
+                }
+            });
+        }
+        simulation.run().unwrap();
+        assert!(desk.history().len() > 100_000);
+        let svg = timeline(&[&desk]);
+        // For each column two series of four values, each of two points of at most 14 letters.
+        assert!(svg.len() < 802 * 2 * 4 * 2 * 14, "{} letters", svg.len());
+    }
 }

@@ -10,5 +10,6 @@ mod parts;
 mod phold;
 mod queues;
 mod random;
+mod reports;
 mod simulation;
 mod stores;
