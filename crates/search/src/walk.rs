@@ -8,7 +8,7 @@
 //!
 //! Each level is one vector that is used again. The path of child numbers is where each level
 //! stands. Who asks for work gets the last half of what is not begun in the first level that has
-//! any. It comes after all that stays, in the order of the tree. That level is kept in mind: neither
+//! any. It comes after all that stays, in the order of the tree. That level is kept: neither
 //! a piece nor a refusal looks at all levels.
 
 use crate::job::NodeWork;

@@ -20,8 +20,8 @@ const MOST: u32 = 4096;
 const SHORT: Duration = Duration::from_micros(20);
 
 /// What a piece is said to cost for each edge of the path in hand, since its path is copied. All
-/// pieces that a rank gives cost no more time than it has visited nodes for. Else the last branch of
-/// a narrow tree would go from rank to rank at each node.
+/// pieces that a rank gives cost no more time than it has visited nodes for. Else the last branch
+/// of a narrow tree would go from rank to rank at each node.
 const COST_OF_EDGE: Duration = Duration::from_nanos(8);
 
 /// Why all ranks end before the tree does.
