@@ -134,7 +134,7 @@ impl ZenohConfig {
         self.listen.is_empty() || self.listen.iter().any(|address| address.ends_with(":0"))
     }
 
-    /// The addresses to listen on, with ports that are free now in place of port 0.
+    /// The addresses to listen on, all of them free now, with ports in place of port 0.
     pub(crate) fn addresses(&self) -> Result<Vec<String>, MeshJoinError> {
         let own = ["127.0.0.1:0".to_owned()];
         let listen = if self.listen.is_empty() {
@@ -144,13 +144,10 @@ impl ZenohConfig {
         };
         let resolved = listen.iter().map(|address| {
             let (host, port) = split(address)?;
-            if port != 0 {
-                return Ok(address.clone());
-            }
-            let free = TcpListener::bind((host.trim_matches(['[', ']']), 0))
-                .and_then(|listener| listener.local_addr());
-            let free =
-                free.map_err(|error| MeshJoinError::Address(address.clone(), error.to_string()))?;
+            // zenoh says of what is taken, or not here, neither the address nor what to do.
+            let free = TcpListener::bind((host.trim_matches(['[', ']']), port))
+                .and_then(|listener| listener.local_addr())
+                .map_err(|error| MeshJoinError::Listen(address.clone(), error))?;
             Ok(format!("{host}:{}", free.port()))
         });
         resolved.collect()

@@ -18,6 +18,8 @@ pub enum MeshJoinError {
     Taken(String),
     /// An address is none, and why.
     Address(String, String),
+    /// The system does not let the node listen at an address.
+    Listen(String, io::Error),
     /// Without a key this address would let strangers in.
     OpenWithoutKey(String),
     /// Peers are named, or looked for in the network, and there is no key that they could have.
@@ -70,6 +72,7 @@ impl fmt::Display for MeshJoinError {
                 f,
                 "{address:?} is no address to use: {why}; write HOST:PORT, as in 127.0.0.1:7450"
             ),
+            MeshJoinError::Listen(address, error) => fmt_listen(f, address, error),
             MeshJoinError::OpenWithoutKey(address) => write!(
                 f,
                 "{address} can be reached by other machines, and there is no key; make one with `motet mesh keys new \
@@ -119,6 +122,16 @@ impl fmt::Display for MeshJoinError {
             MeshJoinError::Engine(why) => write!(f, "zenoh does not start: {why}"),
         }
     }
+}
+
+/// What the system says of an address, and what to do.
+fn fmt_listen(f: &mut fmt::Formatter<'_>, address: &str, error: &io::Error) -> fmt::Result {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => "stop the program that listens there, or choose another port",
+        io::ErrorKind::PermissionDenied => "choose a port above 1023",
+        _ => "choose an address of this machine: `motet doctor` lists them",
+    };
+    write!(f, "nobody can listen at {address}: {error}; {advice}")
 }
 
 impl MeshJoinError {

@@ -31,6 +31,8 @@ pub enum KeyFileError {
     Exists(PathBuf),
     /// The file cannot be read or written.
     File(PathBuf, io::Error),
+    /// A folder is there, and no file.
+    Folder(PathBuf),
     /// Others than its owner may read or write the file: its mode.
     Open(PathBuf, u32),
     /// The file does not hold 64 hexadecimal digits.
@@ -91,6 +93,9 @@ pub(crate) fn read_closed(
 ) -> Result<String, KeyFileError> {
     let wrong = |error| KeyFileError::File(path.to_owned(), error);
     let file = File::open(path).map_err(wrong)?;
+    if file.metadata().map_err(wrong)?.is_dir() {
+        return Err(KeyFileError::Folder(path.to_owned()));
+    }
     if let Some(mode) = open_to_others(&file).map_err(wrong)? {
         return Err(KeyFileError::Open(path.to_owned(), mode));
     }
@@ -234,6 +239,11 @@ impl fmt::Display for KeyFileError {
                 )
             }
             KeyFileError::File(path, error) => write!(f, "{}: {error}", path.display()),
+            KeyFileError::Folder(path) => write!(
+                f,
+                "{} is a folder; name the file in it that holds the key or the pass",
+                path.display()
+            ),
             KeyFileError::Open(path, mode) => write!(
                 f,
                 "{path}: others may use this file (mode {mode:o}); run `chmod 600 {path}`, and make a new key or \

@@ -48,7 +48,8 @@ pub enum MeshCommand {
 /// How a node gets into the mesh.
 #[derive(Debug, Clone, Args)]
 pub struct MeshLinkArgs {
-    /// The name of this node [default: motet-PID, with --pass that of the pass]
+    /// The name of this node [default: motet-PID-DIGITS with digits that each start draws, with
+    /// --pass that of the pass]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 

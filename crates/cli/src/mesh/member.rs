@@ -1,5 +1,7 @@
 //! This process as a node of the mesh, until it is interrupted.
 
+use std::ffi::OsString;
+use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,11 +40,11 @@ impl Member {
             Some(file) => Some(MeshPass::read(file).map_err(|error| refused(error.into()))?),
             None => None,
         };
-        let own_name = || match &pass {
+        let usual_name = || match &pass {
             Some(pass) => pass.name().to_owned(),
-            None => format!("motet-{}", std::process::id()),
+            None => own_name(),
         };
-        let name = args.name.clone().unwrap_or_else(own_name);
+        let name = args.name.clone().unwrap_or_else(usual_name);
         let is_alone = key.is_none() && pass.is_none();
         let is_found = args.multicast || !args.peer.is_empty();
         let config = ZenohConfig {
@@ -95,6 +97,14 @@ fn console(
     Ok((server, node))
 }
 
+/// A name that no other start of this program has: processes of different containers have the same
+/// number.
+fn own_name() -> String {
+    let process = std::process::id();
+    let drawn = RandomState::new().hash_one(process);
+    format!("motet-{process}-{:08x}", drawn & 0xffff_ffff)
+}
+
 /// Where the nodes of one user on one machine meet. None in a run: there its processes meet.
 pub(super) fn own_folder() -> Option<PathBuf> {
     let in_run = std::env::var_os(RUN_FOLDER).is_some_and(|folder| !folder.is_empty());
@@ -102,7 +112,8 @@ pub(super) fn own_folder() -> Option<PathBuf> {
 }
 
 pub(super) fn usual_folder() -> PathBuf {
-    match std::env::var_os("XDG_RUNTIME_DIR") {
+    let is_named = |folder: &OsString| !folder.is_empty();
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(is_named) {
         Some(folder) => PathBuf::from(folder).join("motet-mesh"),
         None => std::env::temp_dir().join(format!("motet-mesh-{}", user())),
     }
@@ -140,5 +151,21 @@ pub(super) fn warn(change: &PeerChange) {
     if !matches!(change, PeerChange::Up(_) | PeerChange::Restarted(_)) {
         let (what, peer, why) = words(change);
         tell(format_args!("{peer} {what}: {why}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_name;
+
+    #[test]
+    fn sem_g592_a_name_that_is_not_chosen_is_another_at_each_start() {
+        let begin = format!("motet-{}-", std::process::id());
+        let names = [own_name(), own_name()];
+        assert_ne!(names[0], names[1]);
+        for name in names {
+            let digits = name.strip_prefix(&begin).unwrap();
+            assert_eq!(digits.len(), 8, "{name}");
+        }
     }
 }

@@ -307,6 +307,18 @@ fn sem_g253_doctor_says_what_listens_where_and_whether_there_is_a_key() {
 }
 
 #[test]
+fn sem_g253_an_empty_folder_of_the_user_is_none() {
+    let place = ProgramFolder::new();
+    let mut command = place.command("doctor --python no-python --go no-go --json");
+    let command = command.env("XDG_RUNTIME_DIR", "");
+    let output = command.env("TMPDIR", place.path("")).output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let folder = told["mesh"]["rendezvous"].as_str().unwrap();
+    let usual = place.path("motet-mesh-");
+    assert!(folder.starts_with(usual.to_str().unwrap()), "{folder}");
+}
+
+#[test]
 fn sem_g250_keys_are_made_and_what_is_not_safe_is_refused_in_one_line() {
     let place = ProgramFolder::new();
     let told = place.run("mesh keys new run.key --json").quiet_success();

@@ -4,7 +4,7 @@ use crate::nodes::{Member, config, first, member, reaches, until};
 use motet_mesh::{Qos, SubscribeConfig};
 use motet_mesh_zenoh::{KeyFileError, MeshJoinError, RunKey, Zenoh, ZenohConfig};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 /// A member that has the key still gets in, and hears what is published.
@@ -141,6 +141,31 @@ fn sem_g245_what_is_not_safe_does_not_start_and_says_what_to_do() {
 }
 
 #[test]
+fn sem_g245_an_address_that_cannot_be_had_is_named_with_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let not_here = "192.0.2.1:7450".to_owned();
+    let unknown = "no-such-host.invalid:7450".to_owned();
+    for (address, advice) in [
+        (taken, "another port"),
+        (not_here, "doctor"),
+        (unknown, "doctor"),
+    ] {
+        let error = Zenoh::open(&ZenohConfig {
+            key: Some(RunKey::random().unwrap()),
+            listen: vec![address.clone()],
+            ..ZenohConfig::named("a")
+        });
+        let error = error.unwrap_err();
+        let is_named = matches!(&error, MeshJoinError::Listen(named, _) if *named == address);
+        assert!(is_named, "{error}");
+        let told = error.to_string();
+        assert!(told.contains(&address) && told.contains(advice), "{told}");
+        assert!(!told.contains("zenoh"), "{told}");
+    }
+}
+
+#[test]
 fn sem_g245_a_silence_that_no_link_can_keep_is_refused() {
     for silence in [Duration::ZERO, Duration::from_secs(90_000), Duration::MAX] {
         let error = Zenoh::open(&ZenohConfig {
@@ -195,6 +220,10 @@ fn sem_g246_a_key_file_is_the_owners_alone() {
     assert!(matches!(RunKey::read(&path), Err(KeyFileError::Content(_))));
     let missing = RunKey::read(&folder.path().join("none")).unwrap_err();
     assert!(matches!(missing, KeyFileError::File(..)));
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let error = RunKey::read(folder.path()).unwrap_err();
+    assert!(matches!(error, KeyFileError::Folder(_)), "{error}");
+    assert!(!error.to_string().contains("chmod"), "{error}");
 }
 
 #[cfg(unix)]
