@@ -335,7 +335,7 @@ impl Publisher<'_> {
                 }
                 Err(CliError::Service(why))
             }
-            (None, Some(slow)) => printed.and(Err(CliError::Service(slow))),
+            (None, Some(slow)) => Err(CliError::Service(slow)),
             (None, None) => printed,
         }
     }
