@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use motet::mesh::{Key, KeyError, StartFrom};
 
 use super::start_from::start_from;
@@ -120,7 +120,7 @@ pub struct MeshPubArgs {
     pub topic: String,
 
     /// What to publish, each a sample [default: the lines of standard input]
-    #[arg(value_name = "VALUE")]
+    #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     pub values: Vec<String>,
 
     /// The delivery class
@@ -278,6 +278,7 @@ pub struct MeshKeysNewArgs {
 /// Options of `motet mesh keys pass`.
 #[derive(Debug, Clone, Args)]
 #[command(
+    group(ArgGroup::new("filters").required(true).multiple(true).args(["publish", "subscribe"])),
     after_long_help = "A filter is a key; * stands for one part, ** for any. Without a filter for a side nothing is \
                        allowed on it. Calls, and answers to calls, need both.\n\nExamples:\n  motet mesh keys pass \
                        camera.pass --key robot.key --name camera --publish 'camera/**' --subscribe 'steer/*'\n  motet \
@@ -297,7 +298,7 @@ pub struct MeshKeysPassArgs {
     pub name: String,
 
     /// What it may publish under; may be given again
-    #[arg(long, value_name = "FILTER", value_parser = filter, required_unless_present = "subscribe")]
+    #[arg(long, value_name = "FILTER", value_parser = filter)]
     pub publish: Vec<Key>,
 
     /// What it may subscribe to; may be given again

@@ -21,7 +21,6 @@ use motet::mesh::{Node, PeerChange};
 pub(super) struct Member {
     pub(super) node: Node,
     pub(super) carrier: Zenoh,
-    pub(super) queue: Arc<dyn Enqueue>,
     pub(super) stop: Port<()>,
     /// Ends with the member.
     _console: Option<(Server, motet_service::Node)>,
@@ -65,13 +64,12 @@ impl Member {
         let carrier = Zenoh::open(&config).map_err(refused)?;
         let dispatcher = Dispatcher::new(1);
         let queue: Arc<dyn Enqueue> = Arc::new(dispatcher.queue(QueueConfig::named("mesh")));
-        let node = carrier.join(Arc::clone(&queue));
+        let node = carrier.join(queue);
         let console = args.console.map(|at| console(&node, at, &dispatcher));
         Ok(Member {
             _console: console.transpose()?,
             node,
             carrier,
-            queue,
             stop,
             _dispatcher: dispatcher,
         })

@@ -1,17 +1,26 @@
 //! `motet mesh pub`: lines as samples.
 
-use std::io::BufRead;
-use std::path::Path;
-use std::time::{Duration, Instant};
+mod input;
+mod notices;
+mod topic;
 
-use motet::mesh::{LogConfig, Lost, Published, Qos, Topic};
-use motet_dispatch::spawn;
-use motet_ports::{Overflow, Port, select, wait_blocking};
-use motet_sync::thread::spawn_named;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use motet::mesh::{
+    Lost, PeerChange, PublishError, PublishRefusal, Published, SubscriberInfo, Topic,
+};
+use motet_mesh_zenoh::MeshPass;
+use motet_ports::{Port, Select, Subscription, select, wait_blocking};
 use serde_json::json;
 
-use super::args::{ClassOfTopic, MeshPubArgs};
-use super::member::Member;
+use self::input::{PubInput, input};
+use self::notices::{Notices, names, not_accepted};
+use self::topic::topic;
+use super::args::{ClassOfTopic, MeshLinkArgs, MeshPubArgs};
+use super::member::{Member, warn};
 use crate::error::{CliError, OptionError};
 use crate::stderr::tell;
 use crate::stdout::print;
@@ -19,21 +28,36 @@ use crate::stdout::print;
 /// How often it is looked whether subscribers are there, or have accepted.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What the lines come to: one after the other, and why there are no more.
-type Lines = Port<Result<Option<String>, String>>;
+/// After so many lines it is looked what else has happened.
+const LINES: usize = 64;
 
 enum Next {
-    Line(Result<Option<String>, String>),
-    Published(Result<Published, String>),
+    Input(PubInput),
+    Published(Result<Published, PublishError<String>>),
     Lost(Lost),
+    Change(PeerChange),
     Time,
     Stop,
 }
 
+/// Why nothing more is published before the end of the input.
+enum PubEnd {
+    /// It was interrupted.
+    Stop,
+    /// The pass of this node has ended.
+    Pass,
+    /// The next line is not published: why.
+    Refused(String),
+}
+
 struct Publisher<'a> {
     args: &'a MeshPubArgs,
+    /// When the pass of this node ends.
+    until: Option<Instant>,
     member: Member,
+    changes: Subscription<PeerChange>,
     topic: Topic<String>,
+    notices: Notices,
     published: u64,
     dropped: u64,
     lost: u64,
@@ -49,185 +73,293 @@ pub(super) fn run(args: &MeshPubArgs) -> Result<(), CliError> {
             advice: "only --class durable has a log",
         }));
     }
+    let until = end_of_pass(&args.link);
     let member = Member::join(&args.link)?;
-    let qos = match args.class {
-        ClassOfTopic::Latest => Qos::latest(args.depth),
-        ClassOfTopic::Reliable => Qos::reliable(args.depth),
-        ClassOfTopic::Acknowledged => Qos::acknowledged(args.depth),
-        ClassOfTopic::Durable => Qos::durable(args.depth),
-    };
-    let topic = topic(args, &member, qos.retaining(args.retain))?;
+    let changes = member.node.peer_changes();
+    let topic = topic(args, &member)?;
     let mut publisher = Publisher {
         args,
+        until,
         member,
+        changes,
         topic,
+        notices: Notices::new(),
         published: 0,
         dropped: 0,
         lost: 0,
     };
-    if publisher.wait_for_subscribers() {
-        publisher.publish_all()?;
+    let mut done = publisher.wait_for_subscribers();
+    if done.is_ok() {
+        done = publisher.publish_all();
     }
-    publisher.finish()
+    publisher.finish(done)
 }
 
-/// Where its log lies, and what of it is kept.
-fn log(args: &MeshPubArgs, directory: &Path) -> LogConfig {
-    let mut log = LogConfig::in_directory(directory);
-    if args.keep_bytes.is_some() {
-        // What is kept is a limit.
-        log.limit = u64::MAX;
+/// When the pass of this node ends. A file that is no pass is told by who joins with it.
+fn end_of_pass(args: &MeshLinkArgs) -> Option<Instant> {
+    let file = args.pass.as_deref()?;
+    // A pipe gives its text once: to who joins.
+    if !std::fs::metadata(file).is_ok_and(|it| it.is_file()) {
+        return None;
     }
-    log.limit = args.log_limit.unwrap_or(log.limit);
-    log.keep_bytes = args.keep_bytes;
-    log.keep_age = args.keep_seconds.map(Duration::from_secs);
-    log
-}
-
-/// The topic, with its log if it has one.
-fn topic(args: &MeshPubArgs, member: &Member, qos: Qos) -> Result<Topic<String>, CliError> {
-    let Some(directory) = &args.log else {
-        let topic = member.node.topic(&args.topic, qos);
-        return topic.map_err(|error| CliError::Service(error.to_string()));
-    };
-    let log = log(args, directory);
-    let topic = member.node.durable_topic(&args.topic, qos, &log);
-    let topic: Topic<String> = topic.map_err(|error| CliError::Service(error.to_string()))?;
-    if let Some(log) = topic.log().filter(|log| log.cut_off > 0) {
-        let (bytes, file) = (log.cut_off, log.file.display());
-        tell(format_args!(
-            "{bytes} bytes were cut off {file}: a record that was not written to its end"
-        ));
-    }
-    Ok(topic)
+    let until = Duration::from_secs(MeshPass::read(file).ok()?.until()?);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "passes end by the clock of the wall"
+    )]
+    let now = SystemTime::now();
+    let left = until.saturating_sub(now.duration_since(UNIX_EPOCH).ok()?);
+    Instant::now().checked_add(left)
 }
 
 impl Publisher<'_> {
-    /// The next thing that happens. `lines`: those that are to be published now.
-    fn next(&mut self, lines: Option<&Lines>, done: &Port<Result<Published, String>>) -> Next {
+    /// What may happen next, within `span` if there is one, and beside `input`.
+    fn next(&self, input: Option<&Port<PubInput>>, span: Option<Duration>) -> Select<Next> {
         let mut next = select()
             .recv(&self.member.stop, |()| Next::Stop)
             .recv(self.topic.losses(), Next::Lost)
-            .recv(done, Next::Published);
-        next = match lines {
-            Some(lines) => next.recv(lines, Next::Line),
-            None => next.after(LOOK, || Next::Time),
-        };
-        match wait_blocking(next) {
-            Ok(Next::Lost(lost)) => {
-                let (gap, why) = (lost.gap, &lost.why);
-                let count = gap.count();
-                tell(format_args!(
-                    "{count} samples did not reach {}: {why}",
-                    lost.subscriber
-                ));
-                self.lost = self.lost.saturating_add(gap.count());
-                Next::Lost(lost)
-            }
-            Ok(next) => next,
-            Err(_) => Next::Stop,
+            .recv(&self.changes, Next::Change);
+        if let Some(input) = input {
+            next = next.recv(input, Next::Input);
+        }
+        match span {
+            Some(span) => next.after(span, || Next::Time),
+            None => next,
         }
     }
 
-    /// `false`: it was interrupted.
-    fn wait_for_subscribers(&mut self) -> bool {
-        let done = Port::new();
-        while self.topic.subscribers().len() < self.args.subscribers {
-            if matches!(self.next(None, &done), Next::Stop) {
-                return false;
-            }
+    /// Waits for one of these, and tells what is to be told.
+    fn wait(&mut self, next: impl Future<Output = Next>) -> Result<Next, PubEnd> {
+        let next = wait_blocking(next).unwrap_or(Next::Stop);
+        match &next {
+            Next::Stop => return Err(PubEnd::Stop),
+            Next::Lost(lost) => self.has_lost(lost),
+            Next::Change(change) => warn(change),
+            Next::Input(_) | Next::Published(_) | Next::Time => {}
         }
-        true
+        Ok(next)
     }
 
-    fn publish_all(&mut self) -> Result<(), CliError> {
-        let (lines, done) = (lines(&self.args.values)?, Port::new());
-        let mut is_free = true;
+    fn has_lost(&mut self, lost: &Lost) {
+        let (count, subscriber, why) = (lost.gap.count(), &lost.subscriber, &lost.why);
+        tell(format_args!(
+            "{count} samples did not reach {subscriber}: {why}"
+        ));
+        self.lost = self.lost.saturating_add(count);
+    }
+
+    /// The shorter one of `span` and what is left of the pass.
+    fn within_pass(&self, span: Option<Duration>) -> Option<Duration> {
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        [span, self.until.map(left)].into_iter().flatten().min()
+    }
+
+    fn has_pass(&self) -> Result<(), PubEnd> {
+        match self.until {
+            Some(until) if until <= Instant::now() => Err(PubEnd::Pass),
+            _ => Ok(()),
+        }
+    }
+
+    /// What has happened meanwhile, without a wait.
+    fn look(&mut self) -> Result<(), PubEnd> {
+        if self.member.stop.test().is_some() {
+            return Err(PubEnd::Stop);
+        }
+        while let Some(lost) = self.topic.losses().test() {
+            self.has_lost(&lost);
+        }
+        while let Some(change) = self.changes.test() {
+            warn(&change);
+        }
+        self.has_pass()
+    }
+
+    fn wait_for_subscribers(&mut self) -> Result<(), PubEnd> {
+        self.notices.begin();
         loop {
-            match self.next(is_free.then_some(&lines), &done) {
-                Next::Line(Ok(Some(line))) => {
-                    let (topic, done) = (self.topic.clone(), done.clone());
-                    let task = spawn(&self.member.queue, async move {
-                        let published = topic.publish_wait(line).await;
-                        // It is read below.
-                        let _ = done.post(published.map_err(|error| error.reason.to_string()));
-                    });
-                    task.map_err(|error| CliError::Run(error.to_string()))?;
-                    is_free = false;
+            let there = self.topic.subscribers().len();
+            let lacking = self.args.subscribers.saturating_sub(there);
+            if lacking == 0 {
+                return Ok(());
+            }
+            if self.notices.is_due() {
+                let (s, key) = (if lacking > 1 { "s" } else { "" }, &self.args.topic);
+                tell(format_args!("waiting for {lacking} subscriber{s} of {key}"));
+            }
+            let next = self.next(None, self.within_pass(Some(LOOK)));
+            self.wait(next)?;
+            self.has_pass()?;
+        }
+    }
+
+    fn publish_all(&mut self) -> Result<(), PubEnd> {
+        let input = input(&self.args.values).map_err(|why| PubEnd::Refused(why.to_string()))?;
+        loop {
+            let next = self.next(Some(&input), self.within_pass(None));
+            match self.wait(next)? {
+                Next::Input(PubInput::Lines(lines)) => {
+                    for (at, line) in lines.into_iter().enumerate() {
+                        if at % LINES == 0 {
+                            self.look()?;
+                        }
+                        self.publish(line)?;
+                    }
                 }
-                Next::Line(Ok(None)) | Next::Stop => return Ok(()),
-                Next::Line(Err(why)) => return Err(CliError::Service(why)),
-                Next::Published(Ok(published)) => {
-                    self.published += 1;
-                    self.dropped += published.dropped as u64;
-                    is_free = true;
-                }
-                Next::Published(Err(why)) => return Err(CliError::Service(why)),
-                Next::Lost(_) | Next::Time => {}
+                Next::Input(PubInput::End) => return Ok(()),
+                Next::Input(PubInput::Unreadable(why)) => return Err(PubEnd::Refused(why)),
+                _ => self.has_pass()?,
             }
         }
     }
 
-    /// Waits until all is accepted, and says what was.
-    fn finish(mut self) -> Result<(), CliError> {
+    /// Publishes a line, once all have room for it. A line of a durable topic is on the disk then.
+    fn publish(&mut self, line: String) -> Result<(), PubEnd> {
+        let is_durable = self.args.class == ClassOfTopic::Durable;
+        let line = match is_durable {
+            true => line,
+            false => match self.topic.publish(line) {
+                Err(PublishError {
+                    value,
+                    reason: PublishRefusal::Full { .. },
+                }) => value,
+                done => return self.count(done),
+            },
+        };
+        self.notices.begin();
+        let topic = self.topic.clone();
+        let mut publication = pin!(topic.publish_wait(line));
+        let end = loop {
+            if self.notices.is_due() {
+                self.tell_slow();
+            }
+            let mut next = pin!(self.next(None, self.within_pass(Some(self.notices.left()))));
+            let either = poll_fn(|cx| match publication.as_mut().poll(cx) {
+                Poll::Ready(done) => Poll::Ready(Next::Published(done)),
+                Poll::Pending => next.as_mut().poll(cx),
+            });
+            match self.wait(either) {
+                Ok(Next::Published(done)) => return self.count(done),
+                Ok(_) => {}
+                Err(end) => break end,
+            }
+            if let Err(end) = self.has_pass() {
+                break end;
+            }
+        };
+        // What is on its way to the disk cannot be taken back; anything else is not published.
+        if is_durable && let Ok(done) = wait_blocking(publication) {
+            self.count(done)?;
+        }
+        Err(end)
+    }
+
+    /// Counts what the node has taken.
+    fn count(&mut self, done: Result<Published, PublishError<String>>) -> Result<(), PubEnd> {
+        let published = done.map_err(|error| PubEnd::Refused(error.reason.to_string()))?;
+        self.published += 1;
+        self.dropped += published.dropped as u64;
+        Ok(())
+    }
+
+    /// Tells who has no room for the next line.
+    fn tell_slow(&self) {
+        let waits = |subscriber: &&SubscriberInfo| match self.args.class {
+            ClassOfTopic::Reliable => subscriber.waiting,
+            _ => not_accepted(subscriber),
+        };
+        let depth = self.args.depth as usize;
+        let subscribers = self.topic.subscribers();
+        let full = subscribers.iter().filter(|it| waits(it) >= depth);
+        match (self.args.class, names(full)) {
+            (ClassOfTopic::Durable, _) => tell(format_args!("held back by the disk of its log")),
+            // It has room now.
+            (_, names) if names.is_empty() => {}
+            (_, names) => tell(format_args!(
+                "held back by {names}: so many samples are not accepted"
+            )),
+        }
+    }
+
+    /// Who has not accepted all.
+    fn behind(&self) -> Vec<SubscriberInfo> {
+        let mut subscribers = self.topic.subscribers();
+        subscribers.retain(|subscriber| not_accepted(subscriber) > 0);
+        subscribers
+    }
+
+    /// Waits until all is accepted, and says what was, and why that is not all.
+    fn finish(mut self, done: Result<(), PubEnd>) -> Result<(), CliError> {
         // None: a time that nobody lives to see.
         let until = Instant::now().checked_add(Duration::from_secs(self.args.linger));
-        let done = Port::new();
-        let mut left = self.left();
-        while left > 0 && until.is_none_or(|until| Instant::now() < until) {
-            if matches!(self.next(None, &done), Next::Stop) {
+        self.notices.begin();
+        let mut behind = self.behind();
+        while !behind.is_empty() && until.is_none_or(|until| Instant::now() < until) {
+            if self.notices.is_due() {
+                let names = names(behind.iter());
+                tell(format_args!("waiting for {names} to accept samples"));
+            }
+            let next = self.next(None, Some(LOOK));
+            if self.wait(next).is_err() {
                 break;
             }
-            left = self.left();
+            behind = self.behind();
         }
+        let left: usize = behind.iter().map(not_accepted).sum();
+        let slow = (left > 0).then(|| {
+            let names = names(behind.iter());
+            format!(
+                "{left} samples were not accepted by {names}: slow or gone; give more time \
+                 with --linger"
+            )
+        });
+        let why = done.err().and_then(|end| self.why(end));
+        let line = why.is_some().then(|| self.published + 1);
+        let mut printed = Ok(());
         if self.args.json {
-            let line = json!({
+            let object = json!({
                 "key": self.args.topic,
                 "published": self.published,
                 "dropped": self.dropped,
                 "lost": self.lost,
                 "not_accepted": left,
+                "error": why.as_ref().or(slow.as_ref()),
+                "next_line": line,
             });
-            print(|to| writeln!(to, "{line}"))?;
+            printed = print(|to| writeln!(to, "{object}"));
         }
-        match left {
-            0 => Ok(()),
-            _ => Err(CliError::Service(format!(
-                "{left} samples were not accepted: subscribers are slow or gone; give more time with --linger"
-            ))),
+        match (why, slow) {
+            (Some(why), slow) => {
+                if let Some(slow) = slow {
+                    tell(format_args!("{slow}"));
+                }
+                Err(CliError::Service(why))
+            }
+            (None, Some(slow)) => Err(CliError::Service(slow)),
+            (None, None) => printed,
         }
     }
 
-    /// How many samples wait or are under way, over all subscribers.
-    fn left(&self) -> usize {
-        let subscribers = self.topic.subscribers();
-        subscribers.iter().map(|s| s.waiting + s.in_flight).sum()
-    }
-}
-
-/// The values, or the lines of standard input, which a thread of its own reads.
-fn lines(values: &[String]) -> Result<Lines, CliError> {
-    if !values.is_empty() {
-        let lines = Port::new();
-        for value in values {
-            let _ = lines.post(Ok(Some(value.clone())));
-        }
-        let _ = lines.post(Ok(None));
-        return Ok(lines);
-    }
-    let lines = Port::bounded(1024, Overflow::Wait);
-    let to: Lines = lines.clone();
-    let read = move || {
-        for line in std::io::stdin().lock().lines() {
-            let line = line.map_err(|error| format!("standard input: {error}"));
-            let is_last = line.is_err();
-            if to.post_blocking(line.map(Some)).is_err() || is_last {
-                return;
+    /// Why not all was published, and where that ended. None: it was asked for.
+    fn why(&self, end: PubEnd) -> Option<String> {
+        let (published, next) = (self.published, self.published + 1);
+        match end {
+            PubEnd::Stop => None,
+            PubEnd::Pass => Some(format!(
+                "the pass of {} has ended: make another with motet mesh keys pass ({published} \
+                 samples are published)",
+                self.member.node.name()
+            )),
+            PubEnd::Refused(why) => {
+                let what = if self.args.values.is_empty() {
+                    "line"
+                } else {
+                    "value"
+                };
+                Some(format!(
+                    "{what} {next} is not published: {why} ({published} before it are)"
+                ))
             }
         }
-        let _ = to.post_blocking(Ok(None));
-    };
-    // It ends with the input, or with the process.
-    drop(spawn_named("motet-mesh-input", read).map_err(|error| CliError::Run(error.to_string()))?);
-    Ok(lines)
+    }
 }

@@ -1,7 +1,7 @@
 //! `motet mesh` in several processes: who publishes, who subscribes, and who is killed.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,21 +10,27 @@ use serde_json::{Value, json};
 use crate::program::ProgramFolder;
 
 /// A process that tells lines.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     input: Option<ChildStdin>,
     out: BufReader<ChildStdout>,
 }
 
 impl Running {
-    fn start(place: &ProgramFolder, arguments: &str) -> Running {
+    pub(crate) fn start(place: &ProgramFolder, arguments: &str) -> Running {
         Running::start_in(place, arguments, "meet")
     }
 
     fn start_in(place: &ProgramFolder, arguments: &str, folder: &str) -> Running {
+        let arguments = format!("{arguments} --rendezvous {folder}");
+        Running::start_with(place, &arguments, Stdio::piped())
+    }
+
+    /// Starts it with this standard input.
+    pub(crate) fn start_with(place: &ProgramFolder, arguments: &str, input: Stdio) -> Running {
         let mut child = place
-            .command(&format!("mesh {arguments} --rendezvous {folder} --json"))
-            .stdin(Stdio::piped())
+            .command(&format!("mesh {arguments} --json"))
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -36,25 +42,34 @@ impl Running {
         }
     }
 
-    fn write(&mut self, line: &str) {
+    pub(crate) fn write(&mut self, line: &str) {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// The next line.
     #[track_caller]
-    fn next(&mut self) -> Value {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        assert!(!line.is_empty(), "it has ended");
-        serde_json::from_str(&line).unwrap()
+    pub(crate) fn next(&mut self) -> Value {
+        self.next_or_end().expect("it has ended")
     }
 
-    fn signal(&self, signal: Signal) {
+    /// The next line. None: there are no more.
+    pub(crate) fn next_or_end(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    /// What it says on standard error.
+    pub(crate) fn errors(&mut self) -> BufReader<ChildStderr> {
+        BufReader::new(self.child.stderr.take().unwrap())
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Waits for its end: the exit code.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.input.take());
         self.child.wait().unwrap().code()
     }
@@ -388,7 +403,7 @@ fn sem_g565_a_pass_is_made_and_what_it_cannot_be_is_refused_in_one_line() {
         ("--name c --publish a//b", &["--publish", "part 2"][..]),
         ("--name c --subscribe a/b*", &["--subscribe", "'*'"]),
         ("--name a/b --publish x", &["1 to 64 letters"]),
-        ("--name c", &["--publish"]),
+        ("--name c", &["--publish", "--subscribe"]),
         ("--name c --publish x --days 0", &["--days"]),
     ] {
         place.run(&format!("{other} {rest}")).refusal(words);
