@@ -18,6 +18,8 @@ mod linked;
 mod mapped;
 #[cfg(feature = "mesh")]
 mod mesh;
+#[cfg(feature = "mesh")]
+mod mesh_known;
 #[cfg(all(feature = "mesh", target_os = "linux"))]
 mod mesh_run;
 mod models;
