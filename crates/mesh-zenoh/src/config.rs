@@ -241,7 +241,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Host and port. Only characters that an address has: it becomes part of zenoh's configuration.
-fn split(address: &str) -> Result<(&str, u16), MeshJoinError> {
+pub(crate) fn split(address: &str) -> Result<(&str, u16), MeshJoinError> {
     let wrong = |why: &str| MeshJoinError::Address(address.to_owned(), why.to_owned());
     let (host, port) = address
         .rsplit_once(':')

@@ -21,6 +21,7 @@
 //! | processes that `motet run` has started | [`ZenohConfig::of_run`], or a name alone |
 //! | processes of one user on one machine | [`ZenohConfig::rendezvous`] |
 //! | machines whose addresses are known | [`ZenohConfig::known`], [`ZenohConfig::listen`] and a [`RunKey`] |
+//! | to hear which of those have not answered | [`Zenoh::known_addresses`] |
 //! | nodes that reach each other by way of others | [`ZenohConfig::routes`] |
 //! | a node that may do some things only | a [`MeshPass`], in place of the key |
 //! | to find nodes in a local network | [`ZenohConfig::multicast`] and a [`RunKey`] |
@@ -38,6 +39,7 @@ mod grant;
 mod identity;
 mod interfaces;
 mod key;
+mod known;
 mod link;
 mod links;
 mod membership;
@@ -52,6 +54,7 @@ pub use config::ZenohConfig;
 pub use error::MeshJoinError;
 pub use interfaces::Interface;
 pub use key::{KeyFileError, RunKey};
+pub use known::{KnownAddresses, NotReached};
 pub use pass::{MeshPass, MeshPassConfig};
 pub use rendezvous::RendezvousFolder;
 pub use run::RUN_FOLDER;

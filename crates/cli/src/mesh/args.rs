@@ -66,7 +66,8 @@ pub struct MeshLinkArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Vec<String>,
 
-    /// A node to connect to; may be given again
+    /// A node to connect to; may be given again. One that has not answered soon is named, and tried
+    /// again
     #[arg(long, value_name = "HOST:PORT", requires = "membership")]
     pub peer: Vec<String>,
 

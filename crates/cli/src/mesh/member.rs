@@ -5,17 +5,23 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
 use motet_http::{Config, Server};
 use motet_mesh_zenoh::{MeshJoinError, MeshPass, RUN_FOLDER, RunKey, Zenoh, ZenohConfig};
 use motet_ports::Port;
+use motet_sync::Parker;
+use motet_sync::thread::spawn_named;
 
 use super::args::MeshLinkArgs;
 use crate::error::CliError;
 use crate::interrupt::on_interrupt;
 use crate::stderr::tell;
 use motet::mesh::{Node, PeerChange};
+
+/// How long after it has come a node looks whether those that it was told have answered.
+const SOON: Duration = Duration::from_secs(1);
 
 /// The node, what it runs on, and the port that an interrupt posts to.
 pub(super) struct Member {
@@ -29,7 +35,14 @@ pub(super) struct Member {
 }
 
 impl Member {
+    /// Joins, and tells soon which --peer has not answered.
     pub(super) fn join(args: &MeshLinkArgs) -> Result<Member, CliError> {
+        let member = Member::join_and_say_nothing(args)?;
+        tell_not_reached(&member.carrier, &args.peer);
+        Ok(member)
+    }
+
+    pub(super) fn join_and_say_nothing(args: &MeshLinkArgs) -> Result<Member, CliError> {
         let refused = |error: MeshJoinError| CliError::Service(error.to_string());
         let key = match &args.key {
             Some(file) => Some(RunKey::read(file).map_err(|error| refused(error.into()))?),
@@ -74,6 +87,24 @@ impl Member {
             _dispatcher: dispatcher,
         })
     }
+}
+
+/// Looks once, on a thread of its own.
+fn tell_not_reached(carrier: &Zenoh, peers: &[String]) {
+    if peers.is_empty() {
+        return;
+    }
+    let known = carrier.known_addresses(peers);
+    let look = move || {
+        let _ = Parker::new().park_timeout(SOON);
+        for (address, why) in known.not_reached() {
+            tell(format_args!(
+                "--peer {address} has not answered, and is tried again: {why}"
+            ));
+        }
+    };
+    // It ends by itself, or with the process. An error: the machine has no more threads.
+    drop(spawn_named("motet-mesh-known", look));
 }
 
 /// Shows the member's peers, topics and subscriptions by HTTP.

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use motet::mesh::Key;
+use motet::mesh::{Key, PeerInfo};
 use motet_ports::{select, wait_blocking};
 use serde_json::json;
 
 use super::args::{MeshJoinArgs, MeshPeersArgs};
 use super::member::{Member, words};
 use crate::error::{CliError, OptionError};
+use crate::stderr::tell;
 use crate::stdout::print;
 
 /// Stays until it is interrupted.
@@ -43,19 +44,43 @@ pub(super) fn join(args: &MeshJoinArgs) -> Result<(), CliError> {
     }
 }
 
-/// Looks for a while, and lists the peers that can be reached.
+/// Looks for a while, and lists the peers that can be reached. It fails where there are none, and
+/// no address that it was told has answered.
 pub(super) fn list(args: &MeshPeersArgs) -> Result<(), CliError> {
     let within = Duration::try_from_secs_f64(args.within).map_err(|_| OptionError::Value {
         option: "--within",
         value: args.within.to_string(),
         advice: "give seconds, 0 or more",
     })?;
-    let member = Member::join(&args.link)?;
-    // An error says that it was interrupted, or that the time is up.
-    let _ = motet_ports::wait_blocking_for(member.stop.recv(), within);
-    let peers = member.node.peers();
+    let member = Member::join_and_say_nothing(&args.link)?;
+    // An error says that the time is up.
+    let is_stopped = motet_ports::wait_blocking_for(member.stop.recv(), within).is_ok();
+    let mut peers = member.node.peers();
+    peers.retain(|peer| peer.up);
+    print_peers(args, &peers)?;
+    if is_stopped {
+        return Ok(());
+    }
+    let known = member.carrier.known_addresses(&args.link.peer);
+    let not_reached = known.not_reached();
+    let whys = not_reached.iter();
+    let whys: Vec<_> = whys
+        .map(|(address, why)| format!("--peer {address} has not answered: {why}"))
+        .collect();
+    let is_any_reached = not_reached.len() < args.link.peer.len();
+    if peers.is_empty() && !whys.is_empty() && !is_any_reached {
+        return Err(CliError::Service(whys.join("; ")));
+    }
+    for why in whys {
+        tell(format_args!("{why}"));
+    }
+    Ok(())
+}
+
+/// One line for each peer.
+fn print_peers(args: &MeshPeersArgs, peers: &[PeerInfo]) -> Result<(), CliError> {
     print(|to| {
-        for peer in peers.iter().filter(|peer| peer.up) {
+        for peer in peers {
             let (patterns, servers): (Vec<_>, Vec<_>) = (
                 peer.subscriptions.iter().map(ToString::to_string).collect(),
                 peer.servers.iter().map(ToString::to_string).collect(),

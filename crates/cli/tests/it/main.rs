@@ -19,6 +19,8 @@ mod mapped;
 #[cfg(feature = "mesh")]
 mod mesh;
 #[cfg(feature = "mesh")]
+mod mesh_known;
+#[cfg(feature = "mesh")]
 mod mesh_pub;
 #[cfg(all(feature = "mesh", target_os = "linux"))]
 mod mesh_run;

@@ -2,7 +2,7 @@
 
 use crate::nodes::{Member, config, first, member, reaches, until};
 use motet_mesh::{Qos, SubscribeConfig};
-use motet_mesh_zenoh::{KeyFileError, MeshJoinError, RunKey, Zenoh, ZenohConfig};
+use motet_mesh_zenoh::{KeyFileError, MeshJoinError, NotReached, RunKey, Zenoh, ZenohConfig};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -93,6 +93,45 @@ fn sem_g244_a_session_of_zenoh_without_a_certificate_stays_out() {
         );
     }
     still_works(&a, &key);
+}
+
+#[test]
+fn sem_g593_an_address_where_no_member_answers_is_told_with_why() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let lost = member(&config("lost", &RunKey::random().unwrap(), &a));
+    let why = |of: &Member, address: &str| {
+        let known = of.carrier.known_addresses(&[address.to_owned()]);
+        known.not_reached().pop().map(|(named, why)| {
+            assert_eq!(named, address);
+            why
+        })
+    };
+    let there = a.carrier.addresses()[0].as_str();
+    let other_key = why(&lost, there);
+    assert!(
+        matches!(other_key, Some(NotReached::NoMember)),
+        "{other_key:?}"
+    );
+    let friend = member(&config("friend", &key, &a));
+    until("a friend is let in", || reaches(&friend, "a"));
+    assert!(why(&friend, there).is_none());
+    for of in [&lost, &friend] {
+        let closed = why(of, "127.0.0.1:1");
+        assert!(
+            matches!(closed, Some(NotReached::NoConnection(_))),
+            "{closed:?}"
+        );
+        let unknown = why(of, "no-such-host.invalid:7450");
+        assert!(
+            matches!(unknown, Some(NotReached::NoHost(_))),
+            "{unknown:?}"
+        );
+        assert!(why(of, &of.carrier.addresses()[0]).is_none(), "its own");
+    }
+    let known = lost.carrier.known_addresses(&["127.0.0.1:1".to_owned()]);
+    drop(lost);
+    until("it has left", || known.not_reached().is_empty());
 }
 
 #[test]

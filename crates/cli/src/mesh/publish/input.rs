@@ -74,6 +74,10 @@ fn read(mut from: impl Read, mut give: impl FnMut(PubInput) -> bool) {
 }
 
 /// Gives some lines. `false`: that was the end.
+#[expect(
+    single_use_lifetimes,
+    reason = "a lifetime without a name is not allowed there"
+)]
 fn give_lines<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     give: &mut impl FnMut(PubInput) -> bool,

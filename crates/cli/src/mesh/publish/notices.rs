@@ -52,6 +52,10 @@ pub(super) fn not_accepted(subscriber: &SubscriberInfo) -> usize {
 }
 
 /// Who has not accepted samples, and how many each: the first ones, if there are many.
+#[expect(
+    single_use_lifetimes,
+    reason = "a lifetime without a name is not allowed there"
+)]
 pub(super) fn names<'a>(subscribers: impl Iterator<Item = &'a SubscriberInfo>) -> String {
     const NAMED: usize = 8;
     let (mut text, mut others) = (String::new(), 0);
