@@ -12,6 +12,7 @@ use motet_dispatch::Enqueue;
 use motet_mesh::MeshRights;
 use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName};
 use motet_ports::Port;
+use motet_sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use zenoh::Wait;
@@ -40,10 +41,18 @@ pub struct Zenoh {
     incarnation: u64,
     addresses: Arc<[String]>,
     unreadable: Arc<[String]>,
-    _leave: Arc<Leave>,
+    leave: Arc<Leave>,
 }
 
-/// Leaves the mesh with the last clone of the carrier.
+/// What a node has of the carrier.
+struct OfNode {
+    links: Arc<Links>,
+    /// Until the node is gone. Who drops that last leaves the mesh, and may end the process then:
+    /// no thread that only brings something to the node may keep it until later.
+    leave: Mutex<Option<Arc<Leave>>>,
+}
+
+/// Leaves the mesh with the last clone of the carrier and the last of its nodes.
 struct Leave {
     links: Arc<Links>,
     /// Takes the node out of the rendezvous.
@@ -107,14 +116,17 @@ impl Zenoh {
             incarnation,
             addresses: addresses.into(),
             unreadable: unreadable.into(),
-            _leave: leave,
+            leave,
         })
     }
 
     /// A node on these links, in the incarnation that the carrier has drawn.
     #[must_use]
     pub fn join(&self, queue: Arc<dyn Enqueue>) -> Node {
-        let carrier: Arc<dyn Carrier> = Arc::new(self.clone());
+        let carrier: Arc<dyn Carrier> = Arc::new(OfNode {
+            links: Arc::clone(&self.links),
+            leave: Mutex::new(Some(Arc::clone(&self.leave))),
+        });
         Node::join(&carrier, self.incarnation, queue)
     }
 
@@ -183,7 +195,7 @@ fn start(
     Ok((session, addresses))
 }
 
-impl Carrier for Zenoh {
+impl Carrier for OfNode {
     fn name(&self) -> PeerName {
         self.links.name().clone()
     }
@@ -223,6 +235,11 @@ impl Carrier for Zenoh {
 
     fn taken(&self, from: &PeerName) {
         self.links.taken(from);
+    }
+
+    fn node_is_gone(&self) {
+        let leave = self.leave.lock().take();
+        drop(leave);
     }
 }
 

@@ -333,6 +333,9 @@ impl Node {
 impl Drop for Leave {
     fn drop(&mut self) {
         self.core.leave();
+        if let Some(carrier) = &self.core.carrier {
+            carrier.node_is_gone();
+        }
     }
 }
 

@@ -1,10 +1,14 @@
-//! Subscriptions that end while samples are on their way to them.
+//! Subscriptions that end while samples are on their way to them, and nodes.
 
 use crate::nodes::Net;
 use motet_dispatch::{Inline, QueueConfig, Replay};
-use motet_mesh::{Node, Qos, Sample, SubscribeConfig};
-use motet_ports::Receive;
+use motet_mesh::{
+    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName, Qos, Sample,
+    SubscribeConfig,
+};
+use motet_ports::{Port, Receive};
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_testkit::{Log, patience, within};
 use std::sync::Arc;
 
@@ -65,4 +69,54 @@ fn sem_g494_what_comes_with_a_sample_whose_handler_ends_the_subscription_is_not_
         assert!(topic.subscribers().is_empty());
         assert_eq!(topic.losses().test(), None);
     });
+}
+
+/// A carrier without links, which is told when its node is gone.
+#[derive(Default)]
+struct Unlinked {
+    events: Port<CarrierEvent>,
+    is_left: AtomicBool,
+}
+
+impl Carrier for Unlinked {
+    fn name(&self) -> PeerName {
+        PeerName::new("alone")
+    }
+
+    fn send(&self, to: &PeerName, _: Vec<u8>, _: FramePriority) -> Result<(), CarrierError> {
+        Err(CarrierError::NoLink(to.clone()))
+    }
+
+    fn send_all(
+        &self,
+        to: &PeerName,
+        _: u64,
+        _: &Frames,
+        _: FramePriority,
+    ) -> Result<(), CarrierError> {
+        Err(CarrierError::NoLink(to.clone()))
+    }
+
+    fn events(&self) -> Port<CarrierEvent> {
+        self.events.clone()
+    }
+
+    fn node_is_gone(&self) {
+        self.is_left.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn sem_g606_a_carrier_hears_that_its_node_is_gone_while_others_hold_it() {
+    let net = Net::new(1);
+    let unlinked = Arc::new(Unlinked::default());
+    let carrier: Arc<dyn Carrier> = Arc::clone(&unlinked) as _;
+    let node = Node::join(&carrier, 1, net.queue("alone"));
+    let other_handle = node.clone();
+    let topic = node.topic::<u32>("n", Qos::latest(1)).unwrap();
+    drop(node);
+    assert!(!unlinked.is_left.load(Ordering::Relaxed));
+    drop(other_handle);
+    assert!(unlinked.is_left.load(Ordering::Relaxed));
+    assert!(topic.publish(1).is_err(), "its node has left");
 }
