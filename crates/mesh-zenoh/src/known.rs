@@ -46,10 +46,10 @@ impl Zenoh {
 }
 
 impl KnownAddresses {
-    /// Those that have not answered, and why. Once this node has met another one, who takes
-    /// connections counts as reached, and so does an address where this node listens. It makes a
-    /// connection to each address, which ends at once, and waits for it: ask once a second at most.
-    /// Nothing is told of a node that has left.
+    /// Those that have not answered, and why. Once this node has met another one, an address that
+    /// takes connections counts as reached; one where this node itself listens always does. Each
+    /// look makes a connection to each address, and waits for it: ask once a second at most. When
+    /// the node has left, nothing is told.
     #[must_use]
     pub fn not_reached(&self) -> Vec<(String, NotReached)> {
         let looked = self.known.iter().filter_map(|address| {

@@ -228,6 +228,10 @@ pub struct MeshPeersArgs {
 
 /// Options of `motet mesh top`.
 #[derive(Debug, Clone, Args)]
+#[command(
+    after_long_help = "It subscribes: it counts for --subscribers of motet mesh pub, and while it is stopped it holds \
+                       publishers back as any subscriber does."
+)]
 pub struct MeshTopArgs {
     /// Which keys
     #[arg(value_name = "PATTERN", default_value = "**")]

@@ -62,12 +62,11 @@ pub(super) fn list(args: &MeshPeersArgs) -> Result<(), CliError> {
         return Ok(());
     }
     let known = member.carrier.known_addresses(&args.link.peer);
-    let not_reached = known.not_reached();
-    let whys = not_reached.iter();
-    let whys: Vec<_> = whys
+    let whys = known.not_reached().into_iter();
+    let whys: Vec<String> = whys
         .map(|(address, why)| format!("--peer {address} has not answered: {why}"))
         .collect();
-    let is_any_reached = not_reached.len() < args.link.peer.len();
+    let is_any_reached = whys.len() < args.link.peer.len();
     if peers.is_empty() && !whys.is_empty() && !is_any_reached {
         return Err(CliError::Service(whys.join("; ")));
     }
