@@ -57,7 +57,7 @@ const WHOLE: u8 = 0;
 const PART_OF_FRAME: u8 = 1;
 const KEEP_ALIVE: u8 = 2;
 const BATCH: u8 = 3;
-/// The sender leaves, and sends nothing more.
+/// The sender leaves, and sends no more frames; or it has heard so of the other end.
 const LEAVES: u8 = 4;
 
 /// What a node is told whose own time has ended.
@@ -109,6 +109,10 @@ pub(crate) struct Link {
     checked: u8,
     /// Parts of a frame that have come.
     parts: Vec<u8>,
+    /// This node has said that it leaves.
+    left: bool,
+    /// The peer has heard so, or leaves as well.
+    is_heard: bool,
     /// The peer has said that it leaves.
     leaves: bool,
 }
@@ -133,6 +137,8 @@ impl Link {
             untaken,
             checked: 0,
             parts: Vec::new(),
+            left: false,
+            is_heard: false,
             leaves: false,
         };
         link.greet(out);
@@ -207,9 +213,15 @@ impl Link {
     /// This node leaves: sends what waits for other frames, since none follows, and says so.
     pub(crate) fn leave(&mut self, now: Instant, out: Out<'_>) {
         self.send_waiting(Which::All, now, out);
+        self.left = true;
         if self.up {
             self.seal(FramePriority::Ordered, with_head(&[]), LEAVES, out);
         }
+    }
+
+    /// This node leaves: whether the peer has heard so, and all that it was sent before.
+    pub(crate) fn has_heard_all(&self) -> bool {
+        !self.up || self.is_heard
     }
 
     fn send_urgent(&mut self, out: Out<'_>) {
@@ -316,7 +328,7 @@ impl Link {
         (self.received, self.told) = (0, 0);
         self.waiting = Waiting::default();
         self.parts = Vec::new();
-        self.leaves = false;
+        (self.is_heard, self.leaves) = (false, false);
     }
 
     /// A heartbeat, which also confirms what has come and what is taken.

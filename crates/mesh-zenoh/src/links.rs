@@ -9,6 +9,7 @@
 //! together, and keeps links alive.
 
 mod acting;
+mod leaving;
 mod shown;
 
 use self::shown::ShownTurns;
@@ -197,27 +198,6 @@ impl Links {
             }
             is_up
         })
-    }
-
-    /// Leaves: the others are told at once, behind the last frames. The node may be dropped with a
-    /// message that it takes: then another thread does it, since zenoh waits for those that bring
-    /// messages.
-    pub(crate) fn close(&self) {
-        let peers: Vec<_> = self.peers.lock().values().cloned().collect();
-        for peer in peers {
-            self.act(&peer, |_, link, out| link.leave(Instant::now(), out));
-        }
-        let session = self.session.clone();
-        let close = move || {
-            // An error: it is closed already.
-            let _ = session.close().wait();
-        };
-        match BRINGS.with(Cell::get) {
-            false => close(),
-            // An error: the machine has no more threads. The others see the process end.
-            true => drop(thread::spawn_named("motet-mesh-leaves", close)),
-        }
-        self.wake();
     }
 
     fn wake(&self) {

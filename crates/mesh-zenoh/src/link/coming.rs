@@ -1,7 +1,7 @@
 //! What comes by a link that is up, and how much of it the node has taken.
 
 use super::waiting::{Confirmed, MOST, WINDOW, Which, cost};
-use super::{BATCH, HEAD, KEEP_ALIVE, LEAVES, Link, Out, PART_OF_FRAME, WHOLE};
+use super::{BATCH, HEAD, KEEP_ALIVE, LEAVES, Link, Out, PART_OF_FRAME, WHOLE, with_head};
 use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME};
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ impl Link {
         let is_ordered = usize::from(priority) == FramePriority::Ordered as usize;
         match kind {
             Some(KEEP_ALIVE) => self.on_keep_alive(&opened, now, out),
-            Some(LEAVES) => self.leaves = true,
+            Some(LEAVES) => self.on_leaves(out),
             Some(WHOLE) if is_ordered && !self.parts.is_empty() => {
                 self.take_part(&opened, out);
                 let frame = std::mem::take(&mut self.parts);
@@ -109,6 +109,16 @@ impl Link {
         if self.waiting.lacks_for(now) >= self.ends.silence {
             let why = format!("what was sent has not come for {:?}", self.ends.silence);
             self.break_off(&why, out);
+        }
+    }
+
+    /// The peer leaves, or has heard that this node does. Who leaves waits for that: what says that
+    /// it is gone may come before its last messages.
+    fn on_leaves(&mut self, out: Out<'_>) {
+        if self.left {
+            self.is_heard = true;
+        } else if !std::mem::replace(&mut self.leaves, true) {
+            self.seal(FramePriority::Ordered, with_head(&[]), LEAVES, out);
         }
     }
 

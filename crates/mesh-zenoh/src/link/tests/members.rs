@@ -131,8 +131,10 @@ fn sem_g564_an_end_whose_peer_is_gone_says_what_it_knows_of_why() {
         b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
         if leaves {
             b.act(|link, out| link.leave(now, out));
+            assert!(!b.link.has_heard_all(), "nothing has come yet");
         }
         bring(&mut a, &mut b, now);
+        assert_eq!(b.link.has_heard_all(), leaves);
         assert_eq!((a.frames(), a.downs()), (vec![vec![1], vec![2]], 0));
         WALL.with(|wall| wall.set(at));
         for (end, told) in [&mut a, &mut b].into_iter().zip(told) {
