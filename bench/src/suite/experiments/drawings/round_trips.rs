@@ -1,8 +1,8 @@
 //! A round trip of 64 bytes in each model of messaging (P0 Table 4), one at a time and in groups.
 //!
-//! One client asks in all of them: a task of a dispatcher on which the other side is, too. It sends
-//! a group of messages, then awaits all answers. Ranks and events have no such place: there a rank
-//! and a process of the simulation do the same.
+//! One form of client asks in all of them: a task of a dispatcher on which the other side is, too.
+//! It sends a group of messages, then awaits all answers; that of services is the one of E09. Ranks
+//! and events have no such place: there a rank and a process of the simulation do the same.
 
 mod apart;
 mod on_mesh;
