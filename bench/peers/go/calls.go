@@ -1,13 +1,16 @@
 // Calls of one service: a goroutine with a counter, asked through a channel, that answers through a channel of each call.
 //
 //	calls group MESSAGES GROUPS
+//	calls timings MESSAGES TIMINGS
 //	calls clients CLIENTS MESSAGES
 //
-// group: one caller posts so many, then awaits all answers, so often. clients: so many callers at the same time, each of
-// which makes so many calls, one after the other. Prints the time as JSON; GOMAXPROCS sets the threads.
+// group: one caller posts so many, then awaits all answers, so often. timings: as many times a new service, a group that
+// is not counted, and a group that is. clients: so many callers at the same time, each of which makes so many calls, one
+// after the other. Prints the time as JSON, and each timing; GOMAXPROCS sets the threads.
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -28,7 +31,7 @@ func serve(requests chan request) {
 	}
 }
 
-func group(messages, groups int) time.Duration {
+func group(messages, warm, groups int) time.Duration {
 	requests := make(chan request, max(messages, 1024))
 	go serve(requests)
 	answers := make([]chan uint64, messages)
@@ -36,7 +39,10 @@ func group(messages, groups int) time.Duration {
 		answers[at] = make(chan uint64, 1)
 	}
 	started, last := time.Now(), uint64(0)
-	for range groups {
+	for number := range warm + groups {
+		if number == warm {
+			started = time.Now()
+		}
 		for _, answer := range answers {
 			requests <- request{1, answer}
 		}
@@ -45,8 +51,19 @@ func group(messages, groups int) time.Duration {
 		}
 	}
 	took := time.Since(started)
-	check(last, messages*groups)
+	close(requests)
+	check(last, messages*(warm+groups))
 	return took
+}
+
+func timings(messages, count int) (time.Duration, []int64) {
+	all, each := time.Duration(0), []int64{}
+	for range count {
+		took := group(messages, 1, 1)
+		all += took
+		each = append(each, took.Nanoseconds())
+	}
+	return all, each
 }
 
 func clients(count, messages int) time.Duration {
@@ -83,7 +100,7 @@ func check(found uint64, expected int) {
 func number(text string) int {
 	value, err := strconv.Atoi(text)
 	if err != nil || value < 1 {
-		fmt.Fprintln(os.Stderr, "calls group|clients COUNT COUNT:", text)
+		fmt.Fprintln(os.Stderr, "calls group|timings|clients COUNT COUNT:", text)
 		os.Exit(2)
 	}
 	return value
@@ -91,18 +108,25 @@ func number(text string) int {
 
 func main() {
 	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "calls group|clients COUNT COUNT: three arguments belong here")
+		fmt.Fprintln(os.Stderr, "calls group|timings|clients COUNT COUNT: three arguments belong here")
 		os.Exit(2)
 	}
 	one, two := number(os.Args[2]), number(os.Args[3])
-	took := time.Duration(0)
+	took, each := time.Duration(0), []int64{}
 	switch os.Args[1] {
 	case "group":
-		took = group(one, two)
+		took = group(one, 0, two)
+	case "timings":
+		took, each = timings(one, two)
 	case "clients":
 		took = clients(one, two)
 	default:
 		number(os.Args[1])
 	}
-	fmt.Printf("{\"ns\": %d}\n", took.Nanoseconds())
+	list, err := json.Marshal(each)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Printf("{\"ns\": %d, \"each\": %s}\n", took.Nanoseconds(), list)
 }

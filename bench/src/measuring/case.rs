@@ -1,10 +1,11 @@
 //! What is measured at one point.
 
-use super::row::Point;
+use super::row::{ParameterValue, Point};
 use super::setting::Setting;
 use std::fmt;
 
-/// Runs once and returns one value for each quantity of its case, in their order.
+/// Runs once and returns one value for each quantity of its case, in their order; of a case that is
+/// [`over`](Case::over) a parameter so many for each of its values.
 ///
 /// An error says why it cannot run here; the method does not ask it again and writes the reason. A
 /// value that is not finite counts as an error too.
@@ -19,6 +20,9 @@ pub struct Case {
     pub point: Point,
     /// What each program tells.
     pub quantities: Vec<Quantity>,
+    /// A parameter that one run goes through, with its values: each program tells all quantities at
+    /// the first value, then at the next.
+    pub over: Option<(&'static str, Vec<ParameterValue>)>,
     /// Motet, its forms and the peers; the first is the one the others are paired with.
     pub series: Vec<Series>,
 }
@@ -71,8 +75,37 @@ impl Case {
         Case {
             point,
             quantities: quantities.to_vec(),
+            over: None,
             series: Vec::new(),
         }
+    }
+
+    /// A run goes through these values of a parameter.
+    #[must_use]
+    pub fn over<V: Into<ParameterValue>>(
+        mut self,
+        parameter: &'static str,
+        values: impl IntoIterator<Item = V>,
+    ) -> Case {
+        let values = values.into_iter().map(Into::into);
+        self.over = Some((parameter, values.collect()));
+        self
+    }
+
+    /// What each value of a run is, and where it lies.
+    pub(crate) fn told(&self) -> Vec<(Point, Quantity)> {
+        let points: Vec<Point> = match &self.over {
+            None => vec![self.point.clone()],
+            Some((parameter, values)) => {
+                let at = |value: &ParameterValue| self.point.clone().with(parameter, value.clone());
+                values.iter().map(at).collect()
+            }
+        };
+        let here = |point: Point| {
+            let all = self.quantities.iter();
+            all.map(move |quantity| (point.clone(), *quantity))
+        };
+        points.into_iter().flat_map(here).collect()
     }
 
     /// One more series.
@@ -124,6 +157,7 @@ impl fmt::Debug for Case {
         f.debug_struct("Case")
             .field("point", &self.point)
             .field("quantities", &self.quantities)
+            .field("over", &self.over)
             .field("series", &self.series)
             .finish()
     }

@@ -262,7 +262,7 @@ fn run_all(
     most: usize,
     listener: &mut dyn Listener,
 ) -> Result<Vec<Run>, Stop> {
-    let quantities = place.case.quantities.len();
+    let values = place.case.told().len();
     let mut runs = Vec::new();
     for (series, kept) in place.case.series.iter_mut().zip(&place.runs).take(most) {
         if kept.is_err() {
@@ -270,7 +270,7 @@ fn run_all(
             continue;
         }
         go_on(listener)?;
-        let run = once(series, quantities);
+        let run = once(series, values);
         if run.is_err() {
             // An interrupt ends the programs of others too: that is no reason of theirs.
             go_on(listener)?;
@@ -281,11 +281,11 @@ fn run_all(
 }
 
 /// One run, whose values are what they must be.
-fn once(series: &mut Series, quantities: usize) -> Result<Vec<f64>, String> {
+fn once(series: &mut Series, wanted: usize) -> Result<Vec<f64>, String> {
     let values = (series.program)()?;
-    if values.len() != quantities {
+    if values.len() != wanted {
         let given = values.len();
-        return Err(format!("it gives {given} values, not {quantities}"));
+        return Err(format!("it gives {given} values, not {wanted}"));
     }
     match values.iter().find(|value| !value.is_finite()) {
         Some(value) => Err(format!("it gives {value}, which is no number")),

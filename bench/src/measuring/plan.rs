@@ -126,9 +126,9 @@ impl PlannedCase {
 
     fn rows(&self, experiment: &str) -> Vec<Row> {
         let disturbed = self.elapsed.disturbed().is_some();
-        let mut rows = Vec::new();
+        let (told, mut rows) = (self.case.told(), Vec::new());
         for (series, runs) in self.case.series.iter().zip(&self.runs) {
-            for (at, quantity) in self.case.quantities.iter().enumerate() {
+            for (at, (point, quantity)) in told.iter().enumerate() {
                 let (outcome, disturbed) = match runs {
                     Ok(runs) if runs.is_empty() => continue,
                     Ok(runs) => (
@@ -146,7 +146,7 @@ impl PlannedCase {
                     schema: SCHEMA,
                     experiment: experiment.to_owned(),
                     series: series.name.clone(),
-                    point: self.case.point.clone(),
+                    point: point.clone(),
                     quantity: quantity.name.to_owned(),
                     unit: quantity.unit.to_owned(),
                     outcome,

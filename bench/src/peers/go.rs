@@ -1,7 +1,8 @@
 //! Go: programs of their own, built from `peers/go` when it is first wanted.
 
-use super::workshop::{Workshop, timing, words};
+use super::workshop::{Workshop, printed, timing, words};
 use crate::program::{StageMode, WorkProgram};
+use serde::Deserialize;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -10,6 +11,12 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Go {
     shop: Workshop,
+}
+
+/// What the program of calls prints of single timings.
+#[derive(Deserialize)]
+struct SingleTimings {
+    each: Vec<u64>,
 }
 
 impl Go {
@@ -44,6 +51,18 @@ impl Go {
             .args([mode, &one.to_string(), &two.to_string()])
             .env("GOMAXPROCS", threads.to_string());
         Ok(timing(command)?.as_secs_f64() * 1e6 / (one * two) as f64)
+    }
+
+    /// Microseconds of a call in each of so many timings of a group on one thread, after a group
+    /// that is not counted.
+    pub(crate) fn timings(&self, timings: usize, group: usize) -> Result<Vec<f64>, String> {
+        let mut command = Command::new(self.shop.folder().join("calls"));
+        command
+            .args(["timings", &group.to_string(), &timings.to_string()])
+            .env("GOMAXPROCS", "1");
+        let SingleTimings { each } = printed(command, "it")?;
+        let us = |ns: u64| ns as f64 / 1e3 / group as f64;
+        Ok(each.into_iter().map(us).collect())
     }
 
     /// The time of one run of spawned stages, by the program's own clock.

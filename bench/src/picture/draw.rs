@@ -1,4 +1,4 @@
-//! Drawing a panel: frame, lines or bars, legend, notes.
+//! Drawing a panel: frame, lines, bars or steps, legend, notes.
 
 use super::canvas::{Anchor, Canvas, text_width};
 use super::panel::{Mark, Origin, Panel, PanelLine};
@@ -192,10 +192,13 @@ fn curve<B: DrawingBackend>(
         }
         let joined = line.origin != Origin::Paper || !matches!(panel.x, Scale::Words(_));
         if line.fit.is_none() && joined {
-            canvas.line(&places, look.width, look.colour, look.dash);
+            let drawn = along(panel.shape, places.clone());
+            canvas.line(&drawn, look.width, look.colour, look.dash);
         }
-        for at in places {
-            look.mark(canvas, at);
+        if panel.shape != LineShape::Steps {
+            for at in places {
+                look.mark(canvas, at);
+            }
         }
     }
     if let Some(fitted) = &line.fit {
@@ -218,14 +221,30 @@ fn band<B: DrawingBackend>(
 ) {
     let edge = |x: f64, y: f64| Some([layout.x(panel, x)?, layout.y_within(panel, y)]);
     let upper = run.iter().filter_map(|mark| edge(mark.x, mark.most));
-    let lower = run.iter().rev();
-    let lower = lower.filter_map(|mark| edge(mark.x, mark.least));
-    let around: Vec<[f64; 2]> = upper.chain(lower).collect();
+    let lower = run.iter().filter_map(|mark| edge(mark.x, mark.least));
+    let upper = along(panel.shape, upper.collect());
+    let lower = along(panel.shape, lower.collect());
+    let around: Vec<[f64; 2]> = upper.into_iter().chain(lower.into_iter().rev()).collect();
     match around.as_slice() {
         [high, low] => canvas.line(&[*high, *low], 1.0, look.colour, None),
         [_, _, _, ..] => canvas.veil(&around, look.colour, 0.15),
         _ => {}
     }
+}
+
+/// The places that a line goes through: steps hold each height up to the next place.
+fn along(shape: LineShape, places: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+    if shape != LineShape::Steps {
+        return places;
+    }
+    let mut stepped: Vec<[f64; 2]> = Vec::with_capacity(2 * places.len());
+    for place in places {
+        if let Some([_, height]) = stepped.last().copied() {
+            stepped.push([place[0], height]);
+        }
+        stepped.push(place);
+    }
+    stepped
 }
 
 /// Bars of one value of x stand beside each other, each with a whisker from least to most.
@@ -279,7 +298,9 @@ fn legend<B: DrawingBackend>(
             canvas.polygon(&corners, look.colour, None);
         } else {
             canvas.line(&[[x, y], [x + 28.0, y]], look.width, look.colour, look.dash);
-            look.mark(canvas, [x + 14.0, y]);
+            if panel.shape != LineShape::Steps {
+                look.mark(canvas, [x + 14.0, y]);
+            }
         }
         canvas.text([x + 36.0, y], SMALL, INK, Anchor::Start, false, &line.label);
     }
@@ -307,6 +328,14 @@ fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_hold_each_height_up_to_the_next_place() {
+        let places = vec![[0.0, 1.0], [2.0, 3.0], [4.0, 0.0]];
+        let stepped = [[0.0, 1.0], [2.0, 1.0], [2.0, 3.0], [4.0, 3.0], [4.0, 0.0]];
+        assert_eq!(along(LineShape::Steps, places.clone()), stepped);
+        assert_eq!(along(LineShape::Lines, places.clone()), places);
+    }
 
     #[test]
     fn long_texts_are_cut_between_words() {

@@ -10,7 +10,7 @@ pub struct Panel {
     pub file: String,
     /// Its heading.
     pub title: String,
-    /// Lines or bars.
+    /// Lines, bars or steps.
     pub shape: LineShape,
     /// The horizontal axis.
     pub x: Scale,

@@ -89,7 +89,8 @@ impl Plan<'_> {
                 Scale::around(all, self.picture.x.log, false)
             }
         };
-        let y = Scale::around(heights(&lines), log, self.picture.shape == LineShape::Bars);
+        let counted = self.picture.shape != LineShape::Lines;
+        let y = Scale::around(heights(&lines), log, counted);
         let hidden = lines.iter().flat_map(|line| &line.marks);
         let hidden = hidden.filter(|mark| x.part(mark.x).is_none() || y.part(mark.y).is_none());
         let hidden = hidden.count();
@@ -240,7 +241,7 @@ impl Plan<'_> {
         let all = |draft: &'a Draft| draft.values.iter().map(|seen| &seen.place);
         let places = || drafts.iter().flat_map(all);
         let mut measured = drafts.iter().filter(seen).flat_map(all);
-        if self.picture.shape == LineShape::Lines && measured.all(Result::is_ok) {
+        if self.picture.shape != LineShape::Bars && measured.all(Result::is_ok) {
             return None;
         }
         let mut numbers: Vec<f64> = places().filter_map(|x| x.clone().ok()).collect();

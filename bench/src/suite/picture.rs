@@ -11,7 +11,7 @@ pub struct Picture {
     pub key: String,
     /// Its heading.
     pub title: String,
-    /// Lines or bars.
+    /// Lines, bars or steps.
     #[serde(default)]
     pub shape: LineShape,
     /// A parameter of the point.
@@ -57,6 +57,9 @@ pub enum LineShape {
     Lines,
     /// A bar for each value of x, with whiskers from least to most.
     Bars,
+    /// Medians that hold from one value of x to the next, with a band from least to most: the
+    /// outline of a histogram.
+    Steps,
 }
 
 /// What is fitted through the medians of a line.

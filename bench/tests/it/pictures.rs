@@ -359,6 +359,17 @@ fn words_stand_side_by_side_and_facts_find_their_word() {
 }
 
 #[test]
+fn steps_stand_on_zero_and_have_no_marks() {
+    let mut picture = over_stages();
+    picture.shape = LineShape::Steps;
+    let rows = [1_u64, 10, 100].map(|count| row("motet", stages(count), 14.0));
+    let [panel] = drawn(&picture, &rows).try_into().unwrap();
+    assert!(matches!(panel.x, Scale::Log { .. }), "{:?}", panel.x);
+    assert_eq!(panel.y.part(0.0), Some(0.0));
+    assert!(!panel.svg().contains("<circle"));
+}
+
+#[test]
 fn what_cannot_be_shown_is_said() {
     let mut picture = over_stages();
     picture.y = Axis::log("time", "s");

@@ -329,3 +329,27 @@ fn a_load_that_somebody_starts_is_noticed_and_said() {
     );
     assert!(rows.iter().all(|row| row.disturbed));
 }
+
+#[test]
+fn a_run_over_a_parameter_has_a_row_for_each_of_its_values() {
+    let spread = |counts: [f64; 3]| {
+        Case::new(Point::new().with("n", 1), &[TIME])
+            .over("bin", [0.5, 1.0, 2.0])
+            .with("motet", move || Ok(counts))
+            .with("peer", || Ok([1.0, 2.0]))
+    };
+    let plan = super::measured(
+        MeasuringMethod::rounds(2, 0),
+        vec![spread([3.0, 0.0, 4.0])],
+        |_| {},
+    );
+    let rows = plan.rows();
+    let found: Vec<_> = rows
+        .iter()
+        .filter_map(|row| Some((row.point.to_string(), row.values()?.median)))
+        .collect();
+    let at = |bin: &str| format!("bin {bin}, n 1");
+    assert_eq!(found, [(at("0.5"), 3.0), (at("1"), 0.0), (at("2"), 4.0)]);
+    let reasons: Vec<_> = rows.iter().filter_map(Row::absent).collect();
+    assert_eq!(reasons, ["it gives 2 values, not 3"; 3]);
+}

@@ -4,7 +4,7 @@
 mod round_trips;
 
 use crate::measuring::{Case, Cases, Point, Quantity, Setting};
-use round_trips::MODELS;
+use round_trips::{MODELS, Trips};
 
 /// E02: the structure of a run.
 pub(crate) fn e02(_: &Setting) -> Cases {
@@ -13,15 +13,22 @@ pub(crate) fn e02(_: &Setting) -> Cases {
 
 /// E11: messaging models, and their round trips.
 pub(crate) fn e11(setting: &Setting) -> Cases {
-    let trips = setting.by_effort(100, 5_000, 50_000);
+    let messages = setting.by_effort(64, 1_920, 48_000);
     let mut cases = shown("model", MESSAGING);
-    for &(model, measure) in MODELS {
-        let point = Point::new().with("model", format!("{model}, round trip"));
-        let case = Case::new(point, &[Quantity::new("time of a round trip", "us")]);
-        cases.push(case.with("motet", move || measure(trips)));
+    for model in MODELS {
+        for group in GROUPS {
+            let point = Point::new().with("model", model.name);
+            let point = point.with("messages", group).with("where", model.place);
+            let case = Case::new(point, &[Quantity::new("time of a round trip", "us")]);
+            let trips = Trips::of(messages, group);
+            cases.push(case.with("motet", move || (model.measure)(trips)));
+        }
     }
     Ok(cases)
 }
+
+/// Messages of a group: one at a time, and many.
+const GROUPS: [usize; 2] = [1, 64];
 
 /// E13: execution models.
 pub(crate) fn e13(_: &Setting) -> Cases {
@@ -81,6 +88,7 @@ fn shown(parameter: &str, drawings: Drawings) -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measuring::MeasuringConfig;
 
     #[test]
     fn every_example_is_there() {
@@ -97,9 +105,45 @@ mod tests {
 
     #[test]
     fn every_model_makes_its_round_trips() {
-        for (model, measure) in MODELS {
-            let time = measure(20).expect(model);
-            assert!(time > 0.0, "{model}: {time}");
+        for model in MODELS {
+            for (group, groups) in [(1, 20), (64, 2)] {
+                let time = (model.measure)(Trips { group, groups }).expect(model.name);
+                assert!(time > 0.0, "{}: {time}", model.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_class_of_the_papers_table_has_a_round_trip() {
+        let table = crate::papers::table("p0_table4_models").unwrap();
+        for class in table.rows() {
+            let is_tree = class.get("class") == "tree search";
+            for figure in class.get("figure").split("; ") {
+                let letter = figure.trim_start_matches("15");
+                let mut models = MODELS.iter().filter(|model| model.name.starts_with(letter));
+                let known = models.any(|model| model.name.contains("tree search") == is_tree);
+                assert!(known, "{figure}, {}", class.get("class"));
+            }
+        }
+    }
+
+    #[test]
+    fn all_models_make_as_many_trips_in_the_same_groups() {
+        let cases = e11(&Setting::new(MeasuringConfig::default())).unwrap();
+        for model in MODELS {
+            let has = |case: &&Case, name: &str, value: &str| {
+                let given = case.point.get(name);
+                given.is_some_and(|given| given.to_string() == value)
+            };
+            let own = cases.iter().filter(|case| has(case, "model", model.name));
+            let own = own.filter(|case| has(case, "where", model.place));
+            let groups = own.filter_map(|case| case.point.get("messages")?.number());
+            assert_eq!(groups.collect::<Vec<_>>(), [1.0, 64.0], "{}", model.name);
+        }
+        for messages in [64, 1_920, 48_000] {
+            let made = GROUPS.map(|group| Trips::of(messages, group));
+            let made = made.map(|trips| trips.group * trips.groups);
+            assert_eq!(made, [messages; 2]);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub(super) mod calls;
 mod clients;
+mod timings;
 mod two_processes;
 
 use crate::measuring::{Case, Cases, Point, Quantity, Setting};
@@ -27,7 +28,9 @@ pub(crate) fn e09(setting: &Setting) -> Cases {
                 go.get()?.calls("group", 1, group, groups)
             })
     };
-    Ok([1, 10, 200, 10_000].map(case).into())
+    let mut cases: Vec<Case> = [1, 10, 200, 10_000].map(case).into();
+    cases.push(timings::histogram(setting));
+    Ok(cases)
 }
 
 /// E17: service latency.

@@ -70,23 +70,39 @@ pub(crate) fn on_motet(
     groups: usize,
     warm: usize,
 ) -> Result<f64, String> {
-    let dispatcher = Dispatcher::new(1);
+    Ok(timings_on_motet(kind, 1, 1, [group, groups, warm])?[0])
+}
+
+/// So many timings, one after the other, each of a service of its own, on so many workers.
+/// `messages` are those of a group, the groups, and the groups before them.
+pub(crate) fn timings_on_motet(
+    kind: CallKind,
+    timings: usize,
+    workers: usize,
+    messages: [usize; 3],
+) -> Result<Vec<f64>, String> {
+    let dispatcher = Dispatcher::new(workers);
     let measured = wait_blocking(async {
         let node = Node::builder("bench")
             .register::<Counter>()
             .start(&dispatcher)?;
-        let create = Create::<Counter>::of().depth(group.max(1024));
-        let counter = node.create(create).await?;
+        let mut counters = Vec::with_capacity(timings);
+        for _ in 0..timings {
+            // All but the first get a number behind it.
+            let create = Create::<Counter>::of().at("/counter");
+            let create = create.depth(messages[0].max(1024));
+            counters.push(node.create(create).await?);
+        }
         let (to, took) = reply();
-        // The client runs where the service does, as tokio's.
+        // The client runs where the services do, as tokio's.
         let measuring = async move {
-            let result = measure(&counter, kind, group, groups, warm).await;
+            let result = measure_each(&counters, kind, messages).await;
             drop(to.post(result));
         };
         spawn(&node.queue(), measuring).map_err(|why| Fault::failed(why.reason.to_string()))?;
         let took = took.await.map_err(|why| Fault::failed(why.to_string()))??;
         node.shutdown().await;
-        Ok::<f64, Fault>(took)
+        Ok::<Vec<f64>, Fault>(took)
     });
     let measured = measured.said()?;
     measured.said()
@@ -102,6 +118,18 @@ async fn all<T, C: IntoFuture<Output = Result<T, Fault>>>(
         call.await?;
     }
     Ok(())
+}
+
+async fn measure_each(
+    counters: &[CountsClient],
+    kind: CallKind,
+    [group, groups, warm]: [usize; 3],
+) -> Result<Vec<f64>, Fault> {
+    let mut times = Vec::with_capacity(counters.len());
+    for counter in counters {
+        times.push(measure(counter, kind, group, groups, warm).await?);
+    }
+    Ok(times)
 }
 
 async fn measure(
@@ -162,41 +190,58 @@ pub(crate) fn on_tokio(
     groups: usize,
     warm: usize,
 ) -> Result<f64, String> {
+    Ok(timings_on_tokio(answers, 1, [group, groups, warm])?[0])
+}
+
+/// So many timings, one after the other, each of a task of its own.
+pub(crate) fn timings_on_tokio(
+    answers: bool,
+    timings: usize,
+    messages: [usize; 3],
+) -> Result<Vec<f64>, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .build()
         .said()?;
     let measuring = async move {
-        let (send, mut recv) = tokio::sync::mpsc::channel(group.max(1024));
-        tokio::spawn(async move {
-            let mut count = 0;
-            while let Some((n, to)) = recv.recv().await {
-                count += n;
-                let to: Option<tokio::sync::oneshot::Sender<u64>> = to;
-                if to.is_some_and(|to| to.send(count).is_err()) {
-                    break;
-                }
-            }
-        });
-        let mut begun = Instant::now();
-        for number in 0..warm + groups {
-            if number == warm {
-                begun = Instant::now();
-            }
-            let mut awaited = Vec::with_capacity(group);
-            for sent in 1..=group {
-                let (to, answer) = match answers || sent == group {
-                    true => Some(tokio::sync::oneshot::channel()).unzip(),
-                    false => (None, None),
-                };
-                send.send((1u64, to)).await.said()?;
-                awaited.extend(answer);
-            }
-            for answer in awaited {
-                answer.await.said()?;
-            }
+        let mut times = Vec::with_capacity(timings);
+        for _ in 0..timings {
+            times.push(measure_tokio(answers, messages).await?);
         }
-        Ok(begun.elapsed().as_secs_f64() * 1e6 / (group * groups) as f64)
+        Ok(times)
     };
     runtime.block_on(async { tokio::spawn(measuring).await.said()? })
+}
+
+async fn measure_tokio(answers: bool, [group, groups, warm]: [usize; 3]) -> Result<f64, String> {
+    let (send, mut recv) = tokio::sync::mpsc::channel(group.max(1024));
+    tokio::spawn(async move {
+        let mut count = 0;
+        while let Some((n, to)) = recv.recv().await {
+            count += n;
+            let to: Option<tokio::sync::oneshot::Sender<u64>> = to;
+            if to.is_some_and(|to| to.send(count).is_err()) {
+                break;
+            }
+        }
+    });
+    let mut begun = Instant::now();
+    for number in 0..warm + groups {
+        if number == warm {
+            begun = Instant::now();
+        }
+        let mut awaited = Vec::with_capacity(group);
+        for sent in 1..=group {
+            let (to, answer) = match answers || sent == group {
+                true => Some(tokio::sync::oneshot::channel()).unzip(),
+                false => (None, None),
+            };
+            send.send((1u64, to)).await.said()?;
+            awaited.extend(answer);
+        }
+        for answer in awaited {
+            answer.await.said()?;
+        }
+    }
+    Ok(begun.elapsed().as_secs_f64() * 1e6 / (group * groups) as f64)
 }
