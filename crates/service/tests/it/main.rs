@@ -7,6 +7,7 @@ mod deadlines;
 mod direct;
 mod ended_by_handler;
 mod fuzz;
+mod histories;
 mod hosting;
 mod jobs;
 mod kills;
