@@ -15,6 +15,8 @@ mod network;
 mod nodes;
 mod responses;
 mod restarts;
+#[path = "../../../motet/examples/service_robot/robot.rs"]
+mod robot;
 mod shop;
 mod stores;
 mod subscriptions;
