@@ -119,6 +119,9 @@ struct WiredDrive {
     ways: Ways,
 }
 
+/// A key belongs to who has it.
+const NAME: &str = "robot";
+
 fn key(command: usize) -> String {
     format!("command {command}")
 }
@@ -134,7 +137,7 @@ impl Drive for WiredDrive {
         let mut answer = Ok(());
         for within in [300 * MS, 300 * MS, 1000 * MS] {
             let begun = self.ways.clock.now();
-            let call = self.ways.drive.set_power(power.clone());
+            let call = self.ways.drive.set_power(power.clone()).principal(NAME);
             answer = call.key(&key(command)).within(within).await;
             let took = self.ways.clock.now() - begun;
             let mut tally = self.ways.tally.lock();
@@ -216,8 +219,8 @@ async fn exploring(near: Node, far: Node, ways: Ways, is_good: Arc<Mutex<bool>>)
     // Each command is asked for once more: it is done now, or was done before.
     let commands = ways.tally.lock().commands.clone();
     for (command, power) in commands.iter().enumerate() {
-        let again = ways.drive.set_power(power.clone()).key(&key(command));
-        drop(again.await);
+        let again = ways.drive.set_power(power.clone()).principal(NAME);
+        drop(again.key(&key(command)).await);
     }
     let wheels: DriveClient = far.client("/wheels").unwrap();
     let done = wheels.get().await.unwrap().commands;
