@@ -91,6 +91,8 @@ mod create;
 mod deadlines;
 mod depth;
 mod fault;
+#[cfg(test)]
+mod fuzz;
 mod job;
 mod json;
 mod keys;

@@ -1,5 +1,6 @@
 //! Patches of a state: merge patches (RFC 7396) and JSON Patch (RFC 6902).
 
+use crate::weight::weight;
 use crate::{Fault, FaultCode};
 use json_patch::{PatchErrorKind, PatchOperation};
 use serde_json::Value;
@@ -40,7 +41,10 @@ impl Patch {
             let reason = format!("this is no JSON Patch: {why}; write a list of operations");
             Fault::new(FaultCode::MessageNotSupported, reason)
         })?;
-        let mut room = ROOM;
+        let mut room = Room {
+            values: ROOM,
+            bytes: BYTES,
+        };
         for (at, operation) in operations.iter().enumerate() {
             let fits = fits(target, operation, &mut room);
             fits.map_err(|why| unfit(FaultCode::MessageNotSupported, at, &why))?;
@@ -67,6 +71,15 @@ impl Patch {
 /// itself a few times takes all memory.
 const ROOM: usize = 1 << 20;
 
+/// So many bytes of memory are what one patch copies: small objects take more than their values.
+const BYTES: usize = 128 * ROOM;
+
+/// What is left of them.
+struct Room {
+    values: usize,
+    bytes: usize,
+}
+
 /// So many values lie in each other after a patch: a deeper state cannot be written.
 const DEPTH: usize = 128;
 
@@ -76,7 +89,7 @@ fn unfit(code: FaultCode, at: usize, why: &str) -> Fault {
 }
 
 /// Whether what an operation puts somewhere leaves the state as small and flat as it may be.
-fn fits(target: &Value, operation: &PatchOperation, room: &mut usize) -> Result<(), String> {
+fn fits(target: &Value, operation: &PatchOperation, room: &mut Room) -> Result<(), String> {
     let (path, value) = match operation {
         PatchOperation::Add(add) => (&add.path, Some(&add.value)),
         PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value)),
@@ -89,8 +102,18 @@ fn fits(target: &Value, operation: &PatchOperation, room: &mut usize) -> Result<
     let Some(value) = value else { return Ok(()) };
     let depth = DEPTH.checked_sub(above);
     let depth = depth.ok_or_else(|| format!("its path has more than {DEPTH} steps"))?;
-    match take(value, depth, room) {
-        Ok(()) => Ok(()),
+    match take(value, depth, &mut room.values) {
+        Ok(()) => {
+            // What is moved is there already, and what is added was sent.
+            let is_copied = matches!(operation, PatchOperation::Copy(_));
+            let bytes = if is_copied { weight(value) } else { 0 };
+            let left = room.bytes.checked_sub(bytes);
+            room.bytes = left.ok_or_else(|| {
+                let mib = BYTES >> 20;
+                format!("the patch copies more than {mib} MiB; set the state by Replace")
+            })?;
+            Ok(())
+        }
         Err(Full::Depth) => Err(format!("more than {DEPTH} values would lie in each other")),
         Err(Full::Room) => Err(format!(
             "the patch copies more than {ROOM} values; set the state by Replace"
@@ -173,7 +196,7 @@ fn merge(target: &mut Value, patch: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motet_testkit::Random;
+    use motet_testkit::{Random, most_memory};
     use serde_json::json;
 
     #[test]
@@ -231,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_makes_no_state_that_is_too_large_or_too_deep() {
+    fn sem_g440_a_patch_makes_no_state_that_is_too_large_or_too_deep() {
         let mut doubled = vec![json!({"op": "add", "path": "/a", "value": ["x"]})];
         doubled.extend((0..40).map(|_| json!({"op": "copy", "from": "/a", "path": "/a/-"})));
         let deeper = |count: usize| {
@@ -251,6 +274,17 @@ mod tests {
         let far = apply(far).unwrap_err();
         assert!(far.reason().contains("operation 0"), "{far}");
         assert!(far.reason().contains("128 steps"), "{far}");
+    }
+
+    #[test]
+    fn sem_g440_a_patch_copies_no_more_memory_than_it_may() {
+        let mut state = json!({"a": [{"": 0}]});
+        let copy = json!({"op": "copy", "from": "/a", "path": "/a/-"});
+        let doubled = Patch::Json(std::iter::repeat_n(copy, 40).collect());
+        let (done, taken) = most_memory(|| doubled.apply(&mut state));
+        let fault = done.unwrap_err();
+        assert!(fault.reason().contains("more than 128 MiB"), "{fault}");
+        assert!(taken <= BYTES, "{taken} bytes");
     }
 
     fn depth(value: &Value) -> usize {
@@ -318,13 +352,22 @@ mod tests {
                 .map(|_| operation(random))
                 .collect();
             let mut state = before.clone();
-            if let Err(fault) = Patch::Json(patch.clone()).apply(&mut state) {
+            // Six operations at most, each of which copies no more than all that is there.
+            let most = (16 << 10) + 64 * (weight(&before) + weight(&patch));
+            let given = Patch::Json(patch.clone());
+            let (done, taken) = most_memory(|| given.apply(&mut state));
+            assert!(taken <= most, "{taken} bytes: {before} {patch}");
+            if let Err(fault) = done {
                 assert!(!fault.reason().is_empty(), "{patch}");
             } else {
                 assert!(depth(&state) <= DEPTH, "{before} {patch}");
             }
             let (patch, mut once) = (value(random, 8), before);
-            Patch::Merge(patch.clone()).apply(&mut once).unwrap();
+            let most = (16 << 10) + 2 * (weight(&once) + weight(&patch));
+            let given = Patch::Merge(patch.clone());
+            let (done, taken) = most_memory(|| given.apply(&mut once));
+            done.unwrap();
+            assert!(taken <= most, "{taken} bytes: {patch}");
             let mut twice = once.clone();
             Patch::Merge(patch).apply(&mut twice).unwrap();
             assert_eq!(

@@ -49,9 +49,20 @@ impl<S: Sequential> History<S> {
 
     /// Makes a call to the real thing, by `act`, and records it.
     pub fn call(&self, call: S::Call, act: impl FnOnce(&S::Call) -> S::Answer) {
-        // SeqCst: the numbers must not say that calls were apart which were not.
-        let from = self.clock.fetch_add(1, Ordering::SeqCst);
+        let from = self.begins();
         let answer = act(&call);
+        self.ended(from, call, answer);
+    }
+
+    /// A call begins, to something that is awaited: what [`History::ended`] is to be given.
+    pub fn begins(&self) -> u64 {
+        // SeqCst: the numbers must not say that calls were apart which were not.
+        self.clock.fetch_add(1, Ordering::SeqCst)
+    }
+
+    /// Records a call, which has just got its answer.
+    pub fn ended(&self, from: u64, call: S::Call, answer: S::Answer) {
+        // SeqCst: as above.
         let to = self.clock.fetch_add(1, Ordering::SeqCst);
         self.calls.lock().push(Record {
             from,

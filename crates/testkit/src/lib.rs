@@ -19,6 +19,7 @@
 //! - [`mark`] is what a value adds to a checksum that does not know who has it;
 //! - [`most_memory`] tells how much memory something takes at most, with the allocator
 //!   [`Counting`];
+//! - [`fuzz`] gives a reader inputs that are made of a [`Corpus`], and counts its memory;
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
 //! - [`data`] finds the folder of the large data sets;
 //! - [`mpi_libraries`] finds the MPI libraries to start processes with;
@@ -43,6 +44,7 @@ mod data;
 mod drops;
 mod example;
 mod explore;
+mod fuzz;
 mod gate;
 mod guard;
 mod history;
@@ -57,6 +59,7 @@ pub use data::data;
 pub use drops::{Dropped, Drops};
 pub use example::example;
 pub use explore::{explore, explore_with};
+pub use fuzz::{Corpus, fuzz};
 pub use gate::Gate;
 pub use guard::{patience, within};
 pub use history::{History, Sequential};

@@ -1,6 +1,6 @@
 //! Texts that are right, and pieces of which others are made.
 
-use super::Corpus;
+use motet_testkit::Corpus;
 
 pub(super) const HEADS: Corpus = Corpus {
     whole: &[

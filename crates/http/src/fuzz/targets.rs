@@ -1,7 +1,6 @@
 //! The readers, each with the inputs that it is given.
 
 use super::corpus::{CBOR, FORMS, HEADS, JSON, RESUMED, STREAMS, TARGETS, TOKENS};
-use super::{LONGEST, many};
 use crate::caller::Caller;
 use crate::resource::options;
 use crate::site::{InFlight, ServerShared};
@@ -14,6 +13,7 @@ use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use motet_dispatch::Dispatcher;
 use motet_ports::wait_blocking;
 use motet_service::{Create, Node, Service, State, Value, contract, data};
+use motet_testkit::{Corpus, fuzz as many};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -56,8 +56,8 @@ impl Till for OneTill {
 /// Limits at which the inputs arrive.
 fn limits() -> Limits {
     Limits {
-        head: LONGEST,
-        body: LONGEST / 4,
+        head: Corpus::LONGEST,
+        body: Corpus::LONGEST / 4,
         depth: 24,
         head_time: Duration::from_millis(1),
         body_time: Duration::from_millis(1),
@@ -246,7 +246,7 @@ pub(super) fn streams(inputs: usize) {
         };
         assert_eq!(
             told(1 + bytes.len() / 3),
-            told(LONGEST),
+            told(Corpus::LONGEST),
             "however it is cut"
         );
     });

@@ -4,7 +4,7 @@ use crate::till::{Accounts, Answer, Entry, Shop, TillClient};
 use motet_dispatch::Dispatcher;
 use motet_http::{Config, Peer, Server};
 use motet_ports::wait_blocking;
-use motet_service::system::{ConstructorsClient, Spec};
+use motet_service::system::{ConstructorsClient, Level, LogEntry, LogsClient, Spec};
 use motet_service::{
     Create, FaultCode, IntoFault, Node, Options, Persist, Redb, Service, State, Value, contract,
     data,
@@ -376,19 +376,14 @@ fn dss_096_a_connection_that_is_cut_is_a_fault_at_once() {
     assert_eq!(shop.get("/till").json(), json!({"cents": {}}));
 }
 
-/// A node whose states last, with its server at an address.
-fn lasting(
-    file: &std::path::Path,
-    dispatcher: &Dispatcher,
-    at: std::net::SocketAddr,
-) -> (Node, Server) {
+/// A node whose states last.
+fn lasting(file: &std::path::Path, dispatcher: &Dispatcher) -> Node {
     let builder = Node::builder("words").register::<Pocket>();
     let node = builder.store(Redb::open(file).unwrap());
     let node = node.start(dispatcher).unwrap();
     let create = Create::<Pocket>::of().at("/words").persist(Persist::Each);
     wait_blocking(node.create(create)).unwrap().unwrap();
-    let server = Server::start(&node, Config::at(at)).unwrap();
-    (node, server)
+    node
 }
 
 #[test]
@@ -396,7 +391,9 @@ fn dss_097_notifications_come_from_node_to_node_and_a_loss_is_seen() {
     let file = std::env::temp_dir().join(format!("motet-dss-097-{}.redb", std::process::id()));
     drop(std::fs::remove_file(&file));
     let dispatcher = Dispatcher::new(2);
-    let (node, server) = lasting(&file, &dispatcher, ([127, 0, 0, 1], 0).into());
+    let node = lasting(&file, &dispatcher);
+    let anywhere = Config::at(([127, 0, 0, 1], 0).into());
+    let server = Server::start(&node, anywhere).unwrap();
     let at = server.address();
     let peer = Peer::at(&format!("http://{at}")).unwrap();
     let mut watch = peer.watch("/words", None, true).unwrap();
@@ -414,25 +411,109 @@ fn dss_097_notifications_come_from_node_to_node_and_a_loss_is_seen() {
     // The node ends with its process; another is there with what was stored.
     server.stop();
     drop(node);
-    let (node, server) = lasting(&file, &dispatcher, at);
+    let node = lasting(&file, &dispatcher);
+    // A change of which nobody can be told: no server is there.
     put(&node, "bat");
+    let server = Server::start(&node, Config::at(at)).unwrap();
+    // The second node does not know what followed the first: the state comes, and says so.
     let told = next();
-    // What the first node has told is not known to the second: the state comes, and says so.
-    assert!(told.reinstated || told.version == 2, "{told:?}");
-    let words: Words = serde_json::from_value(match told.event.as_str() {
-        "replace" => told.body,
-        _ => json!({"words": {"ant": "a word", "bat": "a word"}}),
-    })
-    .unwrap();
-    assert!(words.words.contains_key("ant"), "{words:?}");
+    assert_eq!((told.event.as_str(), told.version), ("replace", 2));
+    assert!(told.reinstated, "{told:?}");
+    let words: Words = serde_json::from_value(told.body).unwrap();
+    assert_eq!(words.words.keys().collect::<Vec<_>>(), ["ant", "bat"]);
     put(&node, "cow");
-    let last = std::iter::repeat_with(next)
-        .find(|told| told.version == 3)
-        .unwrap();
-    assert!(["put", "replace"].contains(&last.event.as_str()));
+    let told = next();
+    assert_eq!((told.event.as_str(), told.version), ("put", 3));
+    assert!(!told.reinstated, "{told:?}");
     server.stop();
     drop(node);
     drop(std::fs::remove_file(&file));
+}
+
+#[test]
+fn dss_058_a_subscriber_whose_process_has_ended_is_forgotten_and_the_publisher_goes_on() {
+    let shop = Shop::open();
+    let till = shop.node.find("/till").unwrap();
+    let mut streams: Vec<_> = (0..2).map(|_| BufReader::new(shop.connect())).collect();
+    let mut line = String::new();
+    for stream in &mut streams {
+        let ask = b"GET /till/-/events HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        stream.get_mut().write_all(ask).unwrap();
+        stream.read_line(&mut line).unwrap();
+    }
+    assert_eq!(till.lookup().subscriptions.len(), 2);
+    // The system closes what a process had when that ends.
+    drop(streams.pop());
+    let begun = Instant::now();
+    let mut deposits: i32 = 0;
+    while till.lookup().subscriptions.len() != 1 {
+        assert_eq!(shop.deposit("ann", 1).status, 200);
+        deposits += 1;
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(20), "it is still there");
+    }
+    assert_eq!(shop.deposit("ann", 1).json(), deposits + 1);
+    // The other is told of the last as well.
+    let last = format!("id: {}", deposits + 1);
+    while line.trim_end() != last {
+        line.clear();
+        assert_ne!(streams[0].read_line(&mut line).unwrap(), 0, "it has ended");
+    }
+}
+
+#[test]
+fn dss_098_another_node_has_the_ports_of_one_that_has_ended_at_once() {
+    let mut shop = Shop::open();
+    let at = shop.at;
+    // Connections that are open keep it from nothing: one that waits, and one that is told.
+    let waits = shop.connect();
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let mut watch = peer.watch("/till", None, true).unwrap();
+    wait_blocking(watch.next()).unwrap().unwrap().unwrap();
+    shop.server.take().unwrap().stop();
+    wait_blocking(shop.node.shutdown()).unwrap();
+    let next = Shop::open_with(|config| config.listen = at);
+    assert_eq!(next.at, at);
+    assert_eq!(next.deposit("ann", 7).json(), 7, "the second node answers");
+    assert!(
+        shop.node.services().is_empty(),
+        "all of the first has ended"
+    );
+    drop((watch, waits));
+}
+
+#[test]
+fn dss_106_the_log_is_read_by_http_and_filtered() {
+    let shop = Shop::open();
+    let log: LogsClient = shop.node.client("/sys/log").unwrap();
+    for (level, category, text) in [
+        (Level::Info, "oil", "enough"),
+        (Level::Warning, "oil", "little"),
+        (Level::Error, "oil", "none"),
+        (Level::Error, "tyres", "flat"),
+    ] {
+        let entry = LogEntry {
+            at_ms: 0,
+            level,
+            category: category.to_owned(),
+            service: "/car".to_owned(),
+            text: text.to_owned(),
+        };
+        wait_blocking(async { log.write(entry).await })
+            .unwrap()
+            .unwrap();
+    }
+    let texts = |answer: Answer| -> Vec<String> {
+        let entries: Vec<LogEntry> = serde_json::from_value(answer.json()).unwrap();
+        entries.into_iter().map(|entry| entry.text).collect()
+    };
+    let read = |filter: &str| texts(shop.get(&format!("/sys/log/-/read?service=/car{filter}")));
+    assert_eq!(read(""), ["enough", "little", "none", "flat"]);
+    assert_eq!(read("&level=warning"), ["little", "none", "flat"]);
+    assert_eq!(read("&level=warning&category=oil"), ["little", "none"]);
+    let filter = r#"{"category": "tyres"}"#;
+    let posted = shop.send("POST", "/sys/log/-/read", "", filter);
+    assert_eq!(texts(posted), ["flat"]);
 }
 
 #[test]

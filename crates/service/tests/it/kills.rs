@@ -2,7 +2,7 @@
 
 use motet_dispatch::{Dispatcher, spawn};
 use motet_ports::wait_blocking;
-use motet_service::{Create, Node, Persist, Redb, Service, State, contract, data};
+use motet_service::{Create, Folder, Node, Persist, Redb, Service, State, contract, data};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -52,8 +52,12 @@ fn counts_until_it_is_killed() {
     };
     let dispatcher = Dispatcher::new(2);
     let builder = Node::builder("tally").register::<OneTally>();
-    let store = Redb::open(Path::new(&file)).unwrap();
-    let node = builder.store(store).start(&dispatcher).unwrap();
+    let file = Path::new(&file);
+    let builder = match file.extension() {
+        Some(_) => builder.store(Redb::open(file).unwrap()),
+        None => builder.store(Folder::open(file).unwrap()),
+    };
+    let node = builder.start(&dispatcher).unwrap();
     let create = Create::<OneTally>::of().persist(Persist::Each);
     let tally = wait_blocking(node.create(create)).unwrap().unwrap();
     let stored = wait_blocking(async { tally.get().await.unwrap().by.clone() }).unwrap();
@@ -99,11 +103,16 @@ fn started(file: &Path) -> Child {
         .unwrap()
 }
 
-/// Kills so many processes one after the other, each at another time.
-fn kill_and_look(kills: u32) {
-    let folder = std::env::temp_dir().join(format!("motet-kills-{}-{kills}", std::process::id()));
+/// A store in one file, and one in a folder.
+const STORES: [&str; 2] = ["tally.redb", "tally"];
+
+/// Kills so many processes one after the other, each at another time. What they store is in the
+/// store of this name.
+fn kill_and_look(kills: u32, store: &str) {
+    let own = format!("motet-kills-{}-{kills}-{store}", std::process::id());
+    let folder = std::env::temp_dir().join(own);
     std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("tally.redb");
+    let file = folder.join(store);
     let mut answered = [0; WRITERS];
     let begun = Instant::now();
     for kill in 0..kills {
@@ -154,11 +163,18 @@ fn kill_and_look(kills: u32) {
 
 #[test]
 fn sem_g392_what_was_answered_is_there_after_20_kills() {
-    kill_and_look(20);
+    kill_and_look(20, STORES[0]);
+}
+
+#[test]
+fn dss_087_sem_g392_a_kill_while_a_file_is_stored_leaves_the_old_one_or_the_new() {
+    kill_and_look(20, STORES[1]);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn deep_sem_g392_what_was_answered_is_there_after_1000_kills() {
-    kill_and_look(1000);
+    for store in STORES {
+        kill_and_look(1000, store);
+    }
 }

@@ -7,6 +7,7 @@ mod deadlines;
 mod direct;
 mod ended_by_handler;
 mod fuzz;
+mod histories;
 mod hosting;
 mod jobs;
 mod kills;
@@ -14,6 +15,8 @@ mod network;
 mod nodes;
 mod responses;
 mod restarts;
+#[path = "../../../motet/examples/service_robot/robot.rs"]
+mod robot;
 mod shop;
 mod stores;
 mod subscriptions;

@@ -73,12 +73,18 @@ fn dss_053_054_064_a_count_an_expiry_and_the_list() {
             .unwrap();
         let short = Subscribe::all().expires(Duration::from_secs(1));
         let short = shop.subscribe(short).await.unwrap();
+        // One that has expired when it begins.
+        let past = Subscribe::all().expires(Duration::ZERO);
+        let past = shop.subscribe(past).await.unwrap();
         assert_eq!(shop.lookup().await.unwrap().subscriptions.len(), 2);
+        shop.add(1).await.unwrap();
+        assert_eq!((short.item_count(), past.item_count()), (1, 0));
         sleep(Duration::from_secs(2)).await;
         for _ in 0..5 {
             shop.add(1).await.unwrap();
         }
-        assert_eq!((three.item_count(), short.item_count()), (3, 0));
+        assert_eq!((three.item_count(), short.item_count()), (3, 1));
+        assert_eq!(past.item_count(), 0);
         assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
     });
 }

@@ -1,38 +1,36 @@
-//! Services that drive a robot through a room, in virtual time. They are a world, a drive, a
-//! bumper, a laser, and an explorer that joins what bumper and laser say. The same seed gives the
-//! same way; another manifest gives another drive.
+//! The services of a robot in a room: a world, two drives, a bumper, a laser, an explorer.
 
-use motet_dispatch::{Replay, spawn};
-use motet_ports::{JoinedReceive, Port};
-use motet_service::{Cx, Fault, Node, Notification, Service, State, Subscribe, contract, data};
+use motet_ports::JoinedReceive;
+use motet_service::{
+    Cx, Fault, NodeBuilder, Notification, Service, State, Subscribe, contract, data,
+};
 use std::f64::consts::PI;
-use std::time::Duration;
 
 /// A room of 10 by 10 with a robot in it.
 #[data]
 #[derive(Default, PartialEq)]
-struct Room {
-    step: u64,
-    x: f64,
-    y: f64,
-    heading: f64,
-    left: f64,
-    right: f64,
-    touches: bool,
+pub(crate) struct Room {
+    pub(crate) step: u64,
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) heading: f64,
+    pub(crate) left: f64,
+    pub(crate) right: f64,
+    pub(crate) touches: bool,
 }
 
 #[data]
 #[derive(PartialEq)]
-struct Power {
-    left: f64,
-    right: f64,
+pub(crate) struct Power {
+    pub(crate) left: f64,
+    pub(crate) right: f64,
 }
 
 #[contract(uri = "example:world/1", state = Room)]
-trait World {
+pub(crate) trait World {
     /// What the motors do.
     #[update]
-    fn set_power(&mut self, power: Power);
+    async fn set_power(&mut self, power: Power) -> Result<(), Fault>;
     /// A tenth of a second passes.
     #[every(seconds = 0.1)]
     fn step(&mut self);
@@ -40,16 +38,17 @@ trait World {
 
 #[derive(Service)]
 #[service(contract = World)]
-struct SimWorld {
+pub(crate) struct SimWorld {
     #[state]
     room: State<Room>,
 }
 
-const SIDE: f64 = 10.0;
+pub(crate) const SIDE: f64 = 10.0;
 
 impl World for SimWorld {
-    fn set_power(&mut self, power: Power) {
+    async fn set_power(&mut self, power: Power) -> Result<(), Fault> {
         (self.room.left, self.room.right) = (power.left, power.right);
+        Ok(())
     }
 
     fn step(&mut self) {
@@ -69,12 +68,12 @@ impl World for SimWorld {
 /// Sets the power of two motors, whatever they are of.
 #[data]
 #[derive(Default)]
-struct Motors {
-    commands: u64,
+pub(crate) struct Motors {
+    pub(crate) commands: u64,
 }
 
 #[contract(uri = "example:drive/1", state = Motors)]
-trait Drive {
+pub(crate) trait Drive {
     /// Sets both, from -1 to 1.
     #[update]
     async fn set_power(&mut self, power: Power) -> Result<(), Fault>;
@@ -82,7 +81,7 @@ trait Drive {
 
 #[derive(Service)]
 #[service(contract = Drive)]
-struct SimDrive {
+pub(crate) struct SimDrive {
     #[state]
     motors: State<Motors>,
     #[partner(policy = UseExisting)]
@@ -99,7 +98,7 @@ impl Drive for SimDrive {
 /// Another drive of the same contract: never faster than half.
 #[derive(Service)]
 #[service(contract = Drive)]
-struct GentleDrive {
+pub(crate) struct GentleDrive {
     #[state]
     motors: State<Motors>,
     #[partner(policy = UseExisting)]
@@ -117,16 +116,16 @@ impl Drive for GentleDrive {
 /// What a sensor has seen last, and in which step of the world.
 #[data]
 #[derive(Default)]
-struct Seen {
-    step: u64,
-    touches: bool,
+pub(crate) struct Seen {
+    pub(crate) step: u64,
+    pub(crate) touches: bool,
     /// The distance to the wall in each direction, from that of the heading on.
-    beams: Vec<f64>,
+    pub(crate) beams: Vec<f64>,
 }
 
 /// A sensor: its state is what it sees.
 #[contract(uri = "example:sensor/1", state = Seen)]
-trait Sensor {
+pub(crate) trait Sensor {
     /// The world has changed.
     #[notified]
     async fn changed(&mut self, by: Notification<WorldContract>);
@@ -136,7 +135,7 @@ macro_rules! sensor {
     ($sensor:ident, $look:ident) => {
         #[derive(Service)]
         #[service(contract = Sensor, start = begin)]
-        struct $sensor {
+        pub(crate) struct $sensor {
             #[state]
             seen: State<Seen>,
             #[partner(policy = UseExisting)]
@@ -181,9 +180,9 @@ fn sight(room: &Room) -> Seen {
 }
 
 /// A beam for each degree.
-const BEAMS: i32 = 360;
+pub(crate) const BEAMS: i32 = 360;
 
-fn beams(room: &Room) -> Vec<f64> {
+pub(crate) fn beams(room: &Room) -> Vec<f64> {
     let beam = |number: i32| {
         let angle = room.heading + f64::from(number).to_radians();
         let to = |at: f64, slope: f64| match slope {
@@ -199,19 +198,19 @@ fn beams(room: &Room) -> Vec<f64> {
 /// What the explorer has done.
 #[data]
 #[derive(Default)]
-struct Diary {
-    sensed: u64,
-    turns: u64,
+pub(crate) struct Diary {
+    pub(crate) sensed: u64,
+    pub(crate) turns: u64,
 }
 
 #[data]
-struct Sensed {
-    touches: bool,
-    ahead: f64,
+pub(crate) struct Sensed {
+    pub(crate) touches: bool,
+    pub(crate) ahead: f64,
 }
 
 #[contract(uri = "example:explorer/1", state = Diary)]
-trait Explorer {
+pub(crate) trait Explorer {
     /// Bumper and laser have both said something.
     #[update]
     async fn sense(&mut self, sensed: Sensed) -> Result<(), Fault>;
@@ -219,7 +218,7 @@ trait Explorer {
 
 #[derive(Service)]
 #[service(contract = Explorer, start = begin)]
-struct Wanderer {
+pub(crate) struct Wanderer {
     #[state]
     diary: State<Diary>,
     #[partner(policy = UseExisting)]
@@ -293,7 +292,7 @@ impl Explorer for Wanderer {
     }
 }
 
-const MANIFEST: &str = r#"
+pub(crate) const MANIFEST: &str = r#"
 [[service]]
 type = "wanderer"
 partners = { bumper = { link = "bumper" }, laser = { link = "laser" } }
@@ -315,80 +314,12 @@ type = "sim-world"
 state = { value = { step = 0, x = 5.0, y = 5.0, heading = 0.3, left = 0.0, right = 0.0, touches = false } }
 "#;
 
-/// Where the robot was after each second, for a minute.
-fn explore(seed: u64, drive: &str) -> (Vec<(f64, f64)>, Diary) {
-    let replay = Replay::new(seed);
-    let builder = Node::builder("robot")
-        .register::<SimWorld>()
+/// Lets a node make all of them.
+pub(crate) fn register(node: NodeBuilder) -> NodeBuilder {
+    node.register::<SimWorld>()
         .register::<SimDrive>()
-        .register::<GentleDrive>();
-    let builder = builder
+        .register::<GentleDrive>()
         .register::<Bumper>()
         .register::<Laser>()
-        .register::<Wanderer>();
-    let node = builder.start(&replay).expect("the replay takes tasks");
-    let way = Port::new();
-    let (tell, robot) = (way.clone(), node.clone());
-    let manifest = MANIFEST.replace("sim-drive", drive);
-    let exploring = async move {
-        let loaded = robot.load([manifest]).await.expect("it is a manifest");
-        assert!(loaded.iter().all(|one| one.fault.is_none()), "{loaded:?}");
-        let world: WorldClient = robot.client("/sim-world").expect("it was loaded");
-        for _ in 0..60 {
-            motet_ports::timer::sleep(Duration::from_secs(1)).await;
-            let room = world.get().await.expect("it answers");
-            tell.post((room.x, room.y))
-                .expect("the port takes everything");
-        }
-    };
-    spawn(&node.queue(), exploring).expect("the queue takes tasks");
-    replay.run_for(Duration::from_secs(70));
-    let (diary, told) = (node.clone(), Port::new());
-    let tell = told.clone();
-    let asking = async move {
-        let explorer: ExplorerClient = diary.client("/wanderer").expect("it was loaded");
-        tell.post((*explorer.get().await.expect("it answers").state).clone())
-            .expect("as above");
-    };
-    spawn(&node.queue(), asking).expect("the queue takes tasks");
-    replay.run_for(Duration::from_secs(1));
-    (way.items(), told.test().expect("it was told"))
-}
-
-fn main() {
-    let (way, diary) = explore(7, "sim-drive");
-    println!(
-        "after a minute at {:?}; {} looks, {} turns",
-        way.last(),
-        diary.sensed,
-        diary.turns
-    );
-    assert_eq!(way.len(), 60);
-    assert!(diary.sensed > 500 && diary.turns > 0, "{diary:?}");
-    assert_eq!(beams(&Room::default()).len(), 360);
-    assert!(
-        way.iter()
-            .all(|(x, y)| (0.0..=SIDE).contains(x) && (0.0..=SIDE).contains(y))
-    );
-    let bits = |way: &[(f64, f64)]| -> Vec<_> {
-        way.iter()
-            .map(|(x, y)| (x.to_bits(), y.to_bits()))
-            .collect()
-    };
-    assert_eq!(
-        bits(&way),
-        bits(&explore(7, "sim-drive").0),
-        "the same way from the same seed"
-    );
-    // Nothing but the manifest is another: the explorer does not know which drive it has.
-    let (gentle, diary) = explore(7, "gentle-drive");
-    let length = |way: &[(f64, f64)]| -> f64 {
-        let steps = way.windows(2);
-        steps
-            .map(|s| (s[1].0 - s[0].0).hypot(s[1].1 - s[0].1))
-            .sum()
-    };
-    let (fast, slow) = (length(&way), length(&gentle));
-    println!("the way of the drive is {fast:.1} long, that of the gentle drive {slow:.1}");
-    assert!(diary.sensed > 500 && slow > 5.0 && slow < 0.7 * fast);
+        .register::<Wanderer>()
 }
