@@ -130,7 +130,8 @@ async fn route(
         "/" => only_get(request, || directory(site)),
         "/openapi.json" => only_get(request, || json(&openapi::document(&site.node))),
         "/metrics" => only_get(request, || {
-            typed("text/plain; version=0.0.4", metrics::text(&site.node))
+            let text = metrics::text(&site.node, &site.connections);
+            typed("text/plain; version=0.0.4", text)
         }),
         _ => {
             let (service, rest) = find(site, &target.path)?;

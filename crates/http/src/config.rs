@@ -40,6 +40,9 @@ pub struct Config {
 pub struct Limits {
     /// Connections; who comes beyond is answered 503.
     pub connections: usize,
+    /// Connections of one address; who comes beyond is answered 503. The addresses of this machine,
+    /// by which its programs and a proxy on it come, are not counted.
+    pub per_address: usize,
     /// Requests that are carried out at the same time, without event streams; beyond: 503.
     pub in_flight: usize,
     /// Bytes of a head, at least 8 KiB.
@@ -132,6 +135,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             connections: 1024,
+            per_address: 64,
             in_flight: 256,
             head: 16 << 10,
             headers: 64,

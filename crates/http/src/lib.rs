@@ -84,6 +84,7 @@ mod config;
 mod connection;
 mod console;
 mod content;
+mod counts;
 #[cfg(feature = "dssp")]
 mod dssp;
 mod events;

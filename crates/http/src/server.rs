@@ -104,6 +104,7 @@ impl Server {
                 .collect(),
             keys,
             mutual,
+            connections: Arc::default(),
             in_flight: Arc::new(InFlight::new(limits.in_flight)),
             limits,
             anonymous: "anonymous".into(),

@@ -1,6 +1,7 @@
 //! What all requests of a server share.
 
 use crate::Limits;
+use crate::counts::ConnectionCounts;
 use crate::keys::Keys;
 use crate::standby::OwnCalls;
 use crate::wakes::Wakes;
@@ -19,6 +20,7 @@ pub(crate) struct ServerShared {
     /// Whether only those may connect who have a certificate.
     pub(crate) mutual: bool,
     pub(crate) limits: Limits,
+    pub(crate) connections: Arc<ConnectionCounts>,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) wakes: Arc<Wakes>,
     /// The calls that this thread carries out itself, if it may.
