@@ -53,9 +53,9 @@ fn sem_g425_a_job_is_cancelled_by_its_button_needs_chromium() {
         |_| {},
     );
     let oven = shop.node.create(Create::<StoneOven>::of().at("/oven"));
-    wait_blocking(oven).unwrap().unwrap();
-    let begun = shop.send("POST", "/oven/-/bake", "", "40");
-    let job = begun.header("location").unwrap().to_owned();
+    let oven = wait_blocking(oven).unwrap().unwrap();
+    let begun = wait_blocking(async { oven.bake(40).await });
+    let job = begun.unwrap().unwrap().path;
     console(&mut page, &shop, "jobs");
     page.until("document.querySelector('.job .badge')?.textContent === 'running'");
     page.until("document.querySelector('.job .progress').textContent.includes('it rises')");
