@@ -29,6 +29,10 @@ pub struct Config {
     /// does.
     #[cfg(feature = "tls")]
     pub mutual: bool,
+    /// Where notifications of DSSP may be sent, each as `host:port`. A subscriber elsewhere is
+    /// refused.
+    #[cfg(feature = "dssp")]
+    pub dssp_subscribers: Vec<String>,
     /// What it takes at most.
     pub limits: Limits,
 }
@@ -91,6 +95,8 @@ impl Config {
             keys: None,
             #[cfg(feature = "tls")]
             mutual: false,
+            #[cfg(feature = "dssp")]
+            dssp_subscribers: Vec::new(),
             limits: Limits::default(),
         }
     }

@@ -115,7 +115,7 @@ fn wanted(target: &RequestTarget, services: &[AnyClient]) -> Result<Subscribe, R
 }
 
 /// The versions behind which a stream is to resume.
-fn seen(headers: &HeaderMap, count: usize) -> Result<Vec<Option<u64>>, Refusal> {
+pub(crate) fn seen(headers: &HeaderMap, count: usize) -> Result<Vec<Option<u64>>, Refusal> {
     let Some(last) = text(headers, &LAST_EVENT)? else {
         return Ok(vec![None; count]);
     };
