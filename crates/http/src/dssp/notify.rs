@@ -135,10 +135,10 @@ impl DsspSubscriber {
             };
             let Some(next) = next else {
                 let all = service.lookup().subscriptions;
-                if all.iter().any(|own| *id == own.id) {
-                    continue;
+                match all.iter().any(|own| *id == own.id) {
+                    true => continue,
+                    false => return,
                 }
-                return;
             };
             let sent = timeout(LIMIT, self.send(self.written(service, &next))).await;
             let is_taken = matches!(sent, Ok(Ok(status)) if status.is_success());
@@ -180,7 +180,7 @@ impl DsspSubscriber {
         });
         let request = Request::builder()
             .method(Method::POST)
-            .uri(&self.place)
+            .uri(self.place.as_str())
             .header(HOST, &self.host)
             .header(CONNECTION, "close")
             .header(CONTENT_TYPE, kind(self.soap))
