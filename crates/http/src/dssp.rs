@@ -3,6 +3,8 @@
 //! SOAP 1.2; 1.1 is read, and answered so. The action says the verb, the element in the body the
 //! operation: its name, or any when there is but one of the verb. Not all of DSSP's text on the
 //! wire is public: the names of elements in bodies are those of this project.
+//!
+//! Subscribe is answered like any other; what is told then is POSTed (`notify.rs`).
 
 mod envelope;
 mod notify;
