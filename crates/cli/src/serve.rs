@@ -61,6 +61,10 @@ pub struct ServeArgs {
     #[arg(long, requires = "keys")]
     pub mutual: bool,
 
+    /// Connections that one other machine may have [default: 64]
+    #[arg(long, value_name = "N", requires = "keys", value_parser = count())]
+    pub per_address: Option<usize>,
+
     /// A name under which it may be asked for, beside localhost; may be given again
     #[arg(long, value_name = "NAME")]
     pub host: Vec<String>,
@@ -101,6 +105,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
         };
         config.keys = Some(keys.map_err(|error| CliError::Service(error.to_string()))?);
         config.mutual = args.mutual;
+        let share = &mut config.limits.per_address;
+        *share = args.per_address.unwrap_or(*share);
     }
     check_threads(args.threads)?;
     let threads = args.threads.unwrap_or_else(motet_sync::thread::cores);

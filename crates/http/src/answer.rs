@@ -5,7 +5,7 @@ use crate::caller::Caller;
 use crate::headers::{FETCH_SITE, all};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
-use crate::{cbor, console, events, metrics, openapi, resource, target::RequestTarget};
+use crate::{cbor, console, events, metrics, openapi, resource, several, target::RequestTarget};
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Request, StatusCode};
@@ -100,7 +100,10 @@ fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
 
 /// Whether the server answers there itself, whatever services there are.
 pub(crate) fn is_own(path: &str) -> bool {
-    let is_file = matches!(path, "/healthz" | "/readyz" | "/openapi.json" | "/metrics");
+    let is_file = matches!(
+        path,
+        "/healthz" | "/readyz" | "/openapi.json" | "/metrics" | "/events"
+    );
     is_file || console::is_of(path)
 }
 
@@ -130,8 +133,15 @@ async fn route(
         "/" => only_get(request, || directory(site)),
         "/openapi.json" => only_get(request, || json(&openapi::document(&site.node))),
         "/metrics" => only_get(request, || {
-            typed("text/plain; version=0.0.4", metrics::text(&site.node))
+            let text = metrics::text(&site.node, &site.connections);
+            typed("text/plain; version=0.0.4", text)
         }),
+        "/events" => {
+            only_reads(request)?;
+            let stream = several::stream(site, &target, request.headers(), &caller);
+            // In a box, as what is rare: all requests have room for what is awaited here.
+            Box::pin(stream).await
+        }
         _ => {
             let (service, rest) = find(site, &target.path)?;
             match rest {

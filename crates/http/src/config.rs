@@ -29,6 +29,10 @@ pub struct Config {
     /// does.
     #[cfg(feature = "tls")]
     pub mutual: bool,
+    /// Where notifications of DSSP may be sent, each as `host:port`. A subscriber elsewhere is
+    /// refused.
+    #[cfg(feature = "dssp")]
+    pub dssp_subscribers: Vec<String>,
     /// What it takes at most.
     pub limits: Limits,
 }
@@ -40,6 +44,9 @@ pub struct Config {
 pub struct Limits {
     /// Connections; who comes beyond is answered 503.
     pub connections: usize,
+    /// Connections of one address; who comes beyond is answered 503. The addresses of this machine,
+    /// by which its programs and a proxy on it come, are not counted.
+    pub per_address: usize,
     /// Requests that are carried out at the same time, without event streams; beyond: 503.
     pub in_flight: usize,
     /// Bytes of a head, at least 8 KiB.
@@ -88,6 +95,8 @@ impl Config {
             keys: None,
             #[cfg(feature = "tls")]
             mutual: false,
+            #[cfg(feature = "dssp")]
+            dssp_subscribers: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -132,6 +141,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             connections: 1024,
+            per_address: 64,
             in_flight: 256,
             head: 16 << 10,
             headers: 64,

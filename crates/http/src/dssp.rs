@@ -3,7 +3,11 @@
 //! SOAP 1.2; 1.1 is read, and answered so. The action says the verb, the element in the body the
 //! operation: its name, or any when there is but one of the verb. Not all of DSSP's text on the
 //! wire is public: the names of elements in bodies are those of this project.
+//!
+//! Subscribe is answered like any other; what is told then is POSTed (`notify.rs`).
 
+mod envelope;
+mod notify;
 pub(crate) mod state;
 mod xml;
 
@@ -11,16 +15,13 @@ use crate::body::{HttpReply, typed};
 use crate::caller::Caller;
 use crate::headers::text;
 use crate::problem::Refusal;
-use crate::{Limits, weight};
+use crate::site::ServerShared;
+use crate::weight;
+use envelope::{ANONYMOUS, DSSP, SOAP_11, SOAP_12, envelope, kind, of_contract};
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use motet_service::{AnyClient, Fault, FaultCode, Operation, Options, Value, Verb};
 use xml::{XmlElement, escape};
-
-const SOAP_12: &str = "http://www.w3.org/2003/05/soap-envelope";
-const SOAP_11: &str = "http://schemas.xmlsoap.org/soap/envelope/";
-const ADDRESSING: &str = "http://schemas.xmlsoap.org/ws/2004/08/addressing";
-const DSSP: &str = "http://schemas.microsoft.com/xw/2004/10/dssp.html";
 
 /// The headers that are understood.
 const KNOWN: [&str; 7] = [
@@ -54,20 +55,22 @@ pub(crate) struct DsspMessage {
 
 /// Answers a message by a message.
 pub(crate) async fn answer(
+    site: &ServerShared,
     service: &AnyClient,
     bytes: &[u8],
     options: Options,
     caller: &Caller,
-    limits: &Limits,
 ) -> HttpReply {
+    let limits = &site.limits;
     let message = match read(bytes, limits.depth, weight::most(limits)) {
         Ok(message) => message,
         Err((soap, fault)) => return refused(soap, None, &fault),
     };
     let (soap, id) = (message.soap, message.id.clone());
-    match carried(service, message, options, caller).await {
+    match carried(site, service, message, options, caller).await {
         Ok((verb, body)) => {
-            let envelope = envelope(soap, id.as_deref(), &format!("{verb}Response"), &body);
+            let action = format!("{verb}Response");
+            let envelope = envelope(soap, ANONYMOUS, &relates(id.as_deref()), &action, &body);
             written(soap, StatusCode::OK, envelope)
         }
         Err(fault) => refused(soap, id.as_deref(), &fault),
@@ -160,6 +163,7 @@ fn opened(mut root: XmlElement, soap: &'static str) -> Result<DsspMessage, Fault
 
 /// Calls what a message asks for: the verb, and the body of the answer.
 async fn carried(
+    site: &ServerShared,
     service: &AnyClient,
     message: DsspMessage,
     options: Options,
@@ -196,6 +200,10 @@ async fn carried(
             service.call_with("drop", Value::Null, options).await?;
             state::write(&name, &Value::Null, &mut text);
         }
+        "Subscribe" => {
+            let id = notify::subscribe(site, service, (message.soap, body), options).await?;
+            state::write(&name, &id, &mut text);
+        }
         _ => {
             let operation = operation(service, &verb, body)?;
             if operation.verb != Verb::Query {
@@ -207,9 +215,7 @@ async fn carried(
             state::write(&name, &answer, &mut text);
         }
     }
-    let first = text.find([' ', '>', '/']).unwrap_or(text.len());
-    text.insert_str(first, &format!(" xmlns=\"{}\"", escape(service.contract())));
-    Ok((verb, text))
+    Ok((verb, of_contract(text, service.contract())))
 }
 
 /// The operation of this verb that the body names.
@@ -240,24 +246,15 @@ fn operation(
     }
 }
 
-fn envelope(soap: &str, id: Option<&str>, action: &str, body: &str) -> String {
-    let relates = id.map_or_else(String::new, |id| {
+/// The header that says which message is answered.
+fn relates(id: Option<&str>) -> String {
+    id.map_or_else(String::new, |id| {
         format!("<a:RelatesTo>{}</a:RelatesTo>", escape(id))
-    });
-    format!(
-        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<s:Envelope xmlns:s=\"{soap}\" xmlns:a=\"{ADDRESSING}\" \
-         xmlns:d=\"{DSSP}\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><s:Header>\
-         <a:Action>{DSSP}:{action}</a:Action>{relates}<a:To>{ADDRESSING}/role/anonymous</a:To></s:Header>\
-         <s:Body>{body}</s:Body></s:Envelope>"
-    )
+    })
 }
 
 fn written(soap: &str, status: StatusCode, envelope: String) -> HttpReply {
-    let kind = match soap {
-        SOAP_11 => "text/xml; charset=utf-8",
-        _ => "application/soap+xml; charset=utf-8",
-    };
-    let mut reply = typed(kind, envelope);
+    let mut reply = typed(kind(soap), envelope);
     *reply.status_mut() = status;
     reply
 }
@@ -301,5 +298,6 @@ fn refused(soap: &str, id: Option<&str>, fault: &Fault) -> HttpReply {
         true => StatusCode::BAD_REQUEST,
         false => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    written(soap, status, envelope(soap, id, "Fault", &body))
+    let envelope = envelope(soap, ANONYMOUS, &relates(id), "Fault", &body);
+    written(soap, status, envelope)
 }

@@ -22,7 +22,7 @@ pub(crate) const BEAT: Duration = Duration::from_secs(15);
 
 /// So many events are written ahead of the connection; the others wait in the port of the
 /// subscription.
-const AHEAD: usize = 16;
+pub(crate) const AHEAD: usize = 16;
 
 /// Subscribe.
 pub(crate) async fn stream(
@@ -49,22 +49,27 @@ pub(crate) async fn stream(
     }
     let (service, stop) = (service.clone(), site.stop.clone());
     tokio::spawn(async move {
-        pump(&port, &sender, stop).await;
+        pump(&port, &sender, stop, |one| one.made(write)).await;
         // It may have ended by itself.
         drop(service.call("unsubscribe", id).await);
     });
-    let mut response = Response::new(Body::events(receiver));
+    Ok(streamed(receiver))
+}
+
+/// An answer of the events that come until all their senders have gone.
+pub(crate) fn streamed(events: mpsc::Receiver<Bytes>) -> HttpReply {
+    let mut response = Response::new(Body::events(events));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    response
 }
 
 /// What services do that no contract names, and tell.
 const UNIFORM: [&str; 4] = ["create", "update", "replace", "drop"];
 
 /// Refuses an operation of which the service never tells: it would be waited for without end.
-fn told_of(service: &AnyClient, name: &str) -> Result<(), Refusal> {
+pub(crate) fn told_of(service: &AnyClient, name: &str) -> Result<(), Refusal> {
     if UNIFORM.contains(&name) || service.operation(name).is_some() {
         return Ok(());
     }
@@ -126,12 +131,13 @@ fn number(name: &str, value: &str) -> Result<u64, Refusal> {
         .map_err(|_| Refusal::bad(format!("{name} is {value:?}; write a version, such as 17")))
 }
 
-/// Sends what comes, until nobody reads, the subscription has ended, or the server stops. What is
-/// there when the server stops is sent still: it may be that the service has ended.
-async fn pump(
+/// Sends what comes as `write` has it, until nobody reads, the subscription has ended, or the server
+/// stops. What is there when the server stops is sent still: it may be that the service has ended.
+pub(crate) async fn pump(
     port: &Port<Arc<AnyNotification>>,
     sender: &mpsc::Sender<Bytes>,
     mut stop: watch::Receiver<bool>,
+    write: impl Fn(&AnyNotification) -> Bytes,
 ) {
     loop {
         let next = tokio::select! {
@@ -139,13 +145,13 @@ async fn pump(
             () = sender.closed() => return,
             _ = stop.wait_for(|stop| *stop) => break,
         };
-        if !tell(next, sender).await {
+        if !tell(next, sender, &write).await {
             return;
         }
     }
     for _ in 0..port.item_count() {
         let next = port.test();
-        if next.is_none() || !tell(next, sender).await {
+        if next.is_none() || !tell(next, sender, &write).await {
             return;
         }
     }
@@ -153,17 +159,25 @@ async fn pump(
 
 /// Sends one event, or a comment if there is none; whether another may follow. Waits for room as
 /// long as the connection is there.
-async fn tell(next: Option<Arc<AnyNotification>>, sender: &mpsc::Sender<Bytes>) -> bool {
+async fn tell(
+    next: Option<Arc<AnyNotification>>,
+    sender: &mpsc::Sender<Bytes>,
+    write: &impl Fn(&AnyNotification) -> Bytes,
+) -> bool {
     let is_last = next.as_ref().is_some_and(|next| next.event == "gone");
-    let written = match next {
-        Some(notification) => {
-            // Answers come before thousands of events.
-            yield_now().await;
-            notification.made(write)
-        }
-        None => Bytes::from_static(b": nothing has happened\n\n"),
+    if next.is_some() {
+        // Answers come before thousands of events.
+        yield_now().await;
+    }
+    let Ok(room) = sender.reserve().await else {
+        return false;
     };
-    sender.send(written).await.is_ok() && !is_last
+    // It is written when it is sent: nothing of another sender comes between.
+    room.send(match next {
+        Some(notification) => write(&notification),
+        None => Bytes::from_static(b": nothing has happened\n\n"),
+    });
+    !is_last
 }
 
 /// One event. Its number is the version; a line break in JSON is written `\n`, so the data are one

@@ -21,6 +21,7 @@
 //! | `POST /drive` | an operation as a SOAP envelope of DSSP |
 //! | `POST /drive/-/drop` | Drop |
 //! | `GET /drive/-/events?type=update&sync=1` | Subscribe: server-sent events; `Last-Event-ID` resumes |
+//! | `GET /events?of=/a,/b` | Subscribe to several services: one stream of the events of all |
 //! | `/console/` | a page that shows all of it |
 //! | `/`, `/openapi.json`, `/metrics`, `/healthz`, `/readyz` | the node |
 //!
@@ -84,6 +85,7 @@ mod config;
 mod connection;
 mod console;
 mod content;
+mod counts;
 #[cfg(feature = "dssp")]
 mod dssp;
 mod events;
@@ -103,6 +105,7 @@ mod problem;
 mod resource;
 mod retry;
 mod server;
+mod several;
 mod site;
 mod standby;
 mod target;

@@ -1,5 +1,6 @@
 //! Figures of all services, as Prometheus reads them.
 
+use crate::counts::ConnectionCounts;
 use motet_service::{Node, OperationLatency, ServiceFigures};
 use std::fmt::Write;
 
@@ -55,7 +56,7 @@ const FIGURES: [(&str, &str, &str, Read); 8] = [
 ];
 
 /// The text of `/metrics`.
-pub(crate) fn text(node: &Node) -> String {
+pub(crate) fn text(node: &Node, connections: &ConnectionCounts) -> String {
     let services = node.clients().into_iter().map(|service| {
         let path = service.path().replace('\\', "\\\\");
         let path = path.replace('"', "\\\"").replace('\n', "\\n");
@@ -74,7 +75,24 @@ pub(crate) fn text(node: &Node) -> String {
         }
     }
     latencies(&services, &mut text);
+    connection_figures(connections, &mut text);
     text
+}
+
+/// How many connections there are, and were refused.
+fn connection_figures(counts: &ConnectionCounts, text: &mut String) {
+    let (open, [without_room, beyond_share]) = (counts.open(), counts.refused());
+    // Writing to a string does not fail.
+    let _ = write!(
+        text,
+        "# HELP motet_connections Connections that are open.\n\
+         # TYPE motet_connections gauge\n\
+         motet_connections {open}\n\
+         # HELP motet_connections_refused_total Connections for which there was no room.\n\
+         # TYPE motet_connections_refused_total counter\n\
+         motet_connections_refused_total{{of=\"all\"}} {without_room}\n\
+         motet_connections_refused_total{{of=\"address\"}} {beyond_share}\n"
+    );
 }
 
 /// How long operations take.

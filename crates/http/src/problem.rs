@@ -72,7 +72,8 @@ impl Refusal {
         self.fault
     }
 
-    pub(crate) fn into_response(self) -> HttpReply {
+    /// The problem that an answer tells.
+    pub(crate) fn told(&self) -> String {
         let (status, fault) = (self.status, &self.fault);
         let code = format!("{:?}", fault.code());
         let written = json!({
@@ -83,7 +84,12 @@ impl Refusal {
             "instance": fault.service(),
             "fault": fault,
         });
-        let mut response = Response::new(Body::of(written.to_string()));
+        written.to_string()
+    }
+
+    pub(crate) fn into_response(self) -> HttpReply {
+        let (status, fault) = (self.status, &self.fault);
+        let mut response = Response::new(Body::of(self.told()));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         let problem = HeaderValue::from_static("application/problem+json");

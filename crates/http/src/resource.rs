@@ -109,7 +109,7 @@ async fn answer_at(
             Method::POST if dssp::is_of(request.headers()) => {
                 let options = options?;
                 let bytes = bytes(site, request).await?;
-                let answered = dssp::answer(service, &bytes, options, caller, &site.limits);
+                let answered = dssp::answer(site, service, &bytes, options, caller);
                 // In a box, as what is rare: all requests have room for what is awaited here.
                 Ok(Box::pin(answered).await)
             }

@@ -4,6 +4,8 @@ use crate::accept::{ConnectionRoom, OpenListener};
 use crate::answer::is_own;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
+#[cfg(feature = "dssp")]
+use crate::site::DsspPlaces;
 use crate::site::{InFlight, ServerShared};
 use crate::standby::{LOOK, OwnCalls};
 use crate::{Config, StartError};
@@ -104,7 +106,10 @@ impl Server {
                 .collect(),
             keys,
             mutual,
+            connections: Arc::default(),
             in_flight: Arc::new(InFlight::new(limits.in_flight)),
+            #[cfg(feature = "dssp")]
+            dssp: DsspPlaces::new(config.dssp_subscribers),
             limits,
             anonymous: "anonymous".into(),
             wakes: Arc::default(),

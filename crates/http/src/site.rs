@@ -1,6 +1,7 @@
 //! What all requests of a server share.
 
 use crate::Limits;
+use crate::counts::ConnectionCounts;
 use crate::keys::Keys;
 use crate::standby::OwnCalls;
 use crate::wakes::Wakes;
@@ -8,6 +9,8 @@ use motet_service::{AnyClient, Fault, Node, Options, Value};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::future::poll_fn;
 use std::sync::Arc;
+#[cfg(feature = "dssp")]
+use tokio::sync::Semaphore;
 use tokio::sync::watch;
 
 /// What all requests share that a thread answers.
@@ -19,13 +22,35 @@ pub(crate) struct ServerShared {
     /// Whether only those may connect who have a certificate.
     pub(crate) mutual: bool,
     pub(crate) limits: Limits,
+    pub(crate) connections: Arc<ConnectionCounts>,
     pub(crate) in_flight: Arc<InFlight>,
+    #[cfg(feature = "dssp")]
+    pub(crate) dssp: DsspPlaces,
     pub(crate) wakes: Arc<Wakes>,
     /// The calls that this thread carries out itself, if it may.
     pub(crate) own_calls: Option<Arc<OwnCalls>>,
     /// The role of those who need none.
     pub(crate) anonymous: Arc<str>,
     pub(crate) stop: watch::Receiver<bool>,
+}
+
+/// Who may be told by envelopes of DSSP, and how many.
+#[cfg(feature = "dssp")]
+#[derive(Clone)]
+pub(crate) struct DsspPlaces {
+    /// Each `host:port`.
+    pub(crate) addresses: Arc<[String]>,
+    pub(crate) places: Arc<Semaphore>,
+}
+
+#[cfg(feature = "dssp")]
+impl DsspPlaces {
+    pub(crate) fn new(addresses: Vec<String>) -> Self {
+        DsspPlaces {
+            addresses: addresses.into(),
+            places: Arc::new(Semaphore::new(64)),
+        }
+    }
 }
 
 impl ServerShared {

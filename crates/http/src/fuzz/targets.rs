@@ -6,7 +6,7 @@ use crate::resource::options;
 use crate::site::{InFlight, ServerShared};
 use crate::target::RequestTarget;
 use crate::watch::Events;
-use crate::{Limits, caller, cbor, connection, content, events, weight};
+use crate::{Limits, caller, cbor, connection, content, events, several, weight};
 use hyper::Uri;
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
@@ -79,7 +79,10 @@ fn site() -> (Dispatcher, Arc<ServerShared>) {
         keys: None,
         mutual: false,
         limits: limits(),
+        connections: Arc::default(),
         in_flight: Arc::new(InFlight::new(256)),
+        #[cfg(feature = "dssp")]
+        dssp: crate::site::DsspPlaces::new(Vec::new()),
         own_calls: None,
         anonymous: "anonymous".into(),
         wakes: Arc::default(),
@@ -228,6 +231,7 @@ pub(super) fn resumed(inputs: usize) {
             return;
         };
         let _options = options(&headers, &caller);
+        let _seen = several::seen(&headers, 3);
         if let Ok(uri) = Uri::try_from([b"/till?", query].concat())
             && let Ok(target) = RequestTarget::read(&uri)
         {

@@ -1,6 +1,9 @@
 //! Operations as SOAP envelopes.
 
 use crate::till::{Answer, Shop};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 const SOAP_11: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 const SOAP_12: &str = "http://www.w3.org/2003/05/soap-envelope";
@@ -116,4 +119,97 @@ fn sem_g439_a_message_that_is_refused_is_told_why_and_changes_nothing() {
     }
     assert_eq!(shop.get("/till").header("etag"), Some("\"v0\""));
     has(&post(&shop, &good), 200, &[">1</UpdateResponse>"]);
+}
+
+fn subscribe(shop: &Shop, body: &str) -> Answer {
+    let body = format!("<Subscribe>{body}</Subscribe>");
+    post(shop, &envelope(SOAP_12, "Subscribe", "", &body))
+}
+
+/// Takes the next notification, and answers with this status.
+fn take(subscriber: &TcpListener, status: u16) -> String {
+    let (mut stream, _) = subscriber.accept().unwrap();
+    let (mut told, mut piece) = (Vec::new(), [0; 1024]);
+    while !told.ends_with(b"</s:Envelope>") {
+        let bytes = stream.read(&mut piece).unwrap();
+        assert_ne!(bytes, 0, "{}", String::from_utf8_lossy(&told));
+        told.extend_from_slice(&piece[..bytes]);
+    }
+    let answer = format!("HTTP/1.1 {status} Told\r\ncontent-length: 0\r\n\r\n");
+    stream.write_all(answer.as_bytes()).unwrap();
+    String::from_utf8(told).unwrap()
+}
+
+/// Waits until `/till` tells nobody.
+fn until_none(shop: &Shop) {
+    let till = shop.node.find("/till").unwrap();
+    let begun = Instant::now();
+    while !till.lookup().subscriptions.is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it is there");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn sem_g601_a_subscriber_is_told_by_envelopes() {
+    let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = subscriber.local_addr().unwrap();
+    let shop = Shop::open_with(|config| config.dssp_subscribers = vec![at.to_string()]);
+    let address = format!("<Subscriber>http://{at}/told?by=till</Subscriber>");
+    let filter = "<TypeFilter><item>deposit</item></TypeFilter>";
+    let begun = subscribe(&shop, &format!("{address}{filter}"));
+    has(&begun, 200, &[":SubscribeResponse</a:Action>"]);
+    // It wants to hear of deposits only.
+    let withdraw = r#"{"name":"ann","cents":0}"#;
+    shop.send("POST", "/till/-/withdraw", "", withdraw);
+    shop.deposit("ann", 40);
+    let told = take(&subscriber, 202);
+    for word in [
+        "POST /told?by=till HTTP/1.1\r\n",
+        "application/soap+xml",
+        "dssp.html:UpdateRequest</a:Action>",
+        "/told?by=till</a:To>",
+        "<deposit xmlns=\"test:till/1\">",
+        "<cents>40</cents>",
+    ] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    // Who refuses one is told no more.
+    shop.deposit("ann", 2);
+    assert!(take(&subscriber, 410).contains("<cents>2</cents>"));
+    until_none(&shop);
+    has(&subscribe(&shop, &address), 200, &[]);
+    has(&post(&shop, &envelope(SOAP_12, "Drop", "", "")), 200, &[]);
+    assert!(take(&subscriber, 200).contains(":DropRequest</a:Action>"));
+}
+
+#[test]
+fn sem_g601_nobody_is_told_where_the_configuration_does_not_say() {
+    let [known, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [at, elsewhere] = [&known, &other].map(|one| one.local_addr().unwrap());
+    let shop = Shop::open_with(|config| config.dssp_subscribers = vec![at.to_string()]);
+    let (denied, message) = ("PermissionDenied", "MessageNotSupported");
+    for (url, code) in [
+        (format!("http://{elsewhere}/"), denied),
+        (format!("http://{at}@{elsewhere}/"), denied),
+        (format!("http://user@{at}/"), denied),
+        (format!("https://{at}/"), message),
+        (format!("{at}/told"), message),
+        (String::new(), message),
+    ] {
+        let refused = subscribe(&shop, &format!("<Subscriber>{url}</Subscriber>"));
+        has(&refused, 400, &[&format!("<s:Value>d:{code}</s:Value>")]);
+    }
+    let strange = "<TypeFilter><item>rob</item></TypeFilter>";
+    let strange = format!("<Subscriber>http://{at}/</Subscriber>{strange}");
+    has(&subscribe(&shop, &strange), 400, &["d:ActionNotSupported<"]);
+    let till = shop.node.find("/till").unwrap();
+    assert!(till.lookup().subscriptions.is_empty());
+    // Unless it is said, there is no such place.
+    let url = format!("<Subscriber>http://{at}/</Subscriber>");
+    has(
+        &subscribe(&Shop::open(), &url),
+        400,
+        &["d:PermissionDenied<"],
+    );
 }

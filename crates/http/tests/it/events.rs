@@ -1,7 +1,8 @@
 //! Notifications as server-sent events.
 
-use crate::till::{Answer, Shop};
+use crate::till::{Answer, OneTill, Shop};
 use motet_ports::wait_blocking;
+use motet_service::{Create, Value};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -95,6 +96,99 @@ fn sem_g417_a_stream_that_nobody_reads_leaves_no_subscription() {
     drop(events);
     let begun = Instant::now();
     while !till.lookup().subscriptions.is_empty() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "it is still there"
+        );
+        std::thread::yield_now();
+    }
+}
+
+/// A shop with a second till, `/box`.
+fn two_tills() -> Shop {
+    let shop = Shop::open();
+    let second = shop.node.create(Create::<OneTill>::of().at("/box"));
+    wait_blocking(second).unwrap().unwrap();
+    shop
+}
+
+/// The next event of several services: its fields, and which service tells it.
+fn next_of(reader: &mut BufReader<TcpStream>) -> (String, String) {
+    let (fields, data) = next(reader);
+    let data: Value = serde_json::from_str(&data).unwrap();
+    (fields, data["service"].as_str().unwrap().to_owned())
+}
+
+fn add(shop: &Shop, path: &str, cents: i64) {
+    let body = format!(r#"{{"name":"ann","cents":{cents}}}"#);
+    let added = shop.send("POST", &format!("{path}/-/deposit"), "", &body);
+    assert_eq!(added.status, 200, "{added:?}");
+}
+
+#[test]
+fn sem_g600_several_services_have_one_stream() {
+    let shop = two_tills();
+    add(&shop, "/till", 1);
+    let mut events = watch(&shop, "/events?of=/till,/box&sync=1", "");
+    // Which of them comes first is a matter of chance.
+    let first = [next_of(&mut events), next_of(&mut events)];
+    let mut told = first.clone().map(|(_, service)| service);
+    told.sort();
+    assert_eq!(told, ["/box", "/till"]);
+    assert_eq!(first[1].0, "id: 1,0;event: replace;");
+    add(&shop, "/box", 2);
+    let of_box = ("id: 1,1;event: deposit;".to_owned(), "/box".to_owned());
+    assert_eq!(next_of(&mut events), of_box);
+    // One that ends does not end the others.
+    assert_eq!(shop.send("POST", "/box/-/drop", "", "").status, 200);
+    let ended = ("event: gone;".to_owned(), "/box".to_owned());
+    assert_eq!(next_of(&mut events), ended);
+    add(&shop, "/till", 3);
+    let of_till = ("id: 2,1;event: deposit;".to_owned(), "/till".to_owned());
+    assert_eq!(next_of(&mut events), of_till);
+}
+
+#[test]
+fn sem_g600_a_stream_of_several_resumes_behind_the_last_version_of_each() {
+    let shop = two_tills();
+    add(&shop, "/box", 1);
+    let path = "/events?of=/till,/box&type=deposit";
+    let mut events = watch(&shop, path, "");
+    let mut line = String::new();
+    while !line.starts_with("id: ") {
+        line.clear();
+        assert!(events.read_line(&mut line).unwrap() > 0, "it has ended");
+    }
+    assert_eq!(line, "id: 0,1\n");
+    add(&shop, "/till", 1);
+    assert_eq!(next_of(&mut events).0, "id: 1,1;event: deposit;");
+    drop(events);
+    add(&shop, "/till", 2);
+    add(&shop, "/box", 2);
+    let mut events = watch(&shop, path, "last-event-id: 1,1\r\n");
+    let missed = [next_of(&mut events), next_of(&mut events)];
+    assert_eq!(missed[1].0, "id: 2,2;event: deposit;");
+    let mut told = missed.map(|(_, service)| service);
+    told.sort();
+    assert_eq!(told, ["/box", "/till"]);
+}
+
+#[test]
+fn sem_g600_a_stream_of_several_that_nobody_reads_leaves_no_subscription() {
+    let shop = two_tills();
+    let events = watch(&shop, "/events?of=/till,/box", "");
+    let tills = ["/till", "/box"].map(|path| shop.node.find(path).unwrap());
+    assert!(
+        tills
+            .iter()
+            .all(|till| till.lookup().subscriptions.len() == 1)
+    );
+    drop(events);
+    let begun = Instant::now();
+    while tills
+        .iter()
+        .any(|till| !till.lookup().subscriptions.is_empty())
+    {
         assert!(
             begun.elapsed() < Duration::from_secs(20),
             "it is still there"

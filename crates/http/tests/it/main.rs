@@ -2,6 +2,7 @@
 
 mod bank;
 mod browser;
+mod buttons;
 mod changes;
 mod console;
 mod dss;

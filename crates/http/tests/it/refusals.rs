@@ -58,6 +58,15 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("GET", "/till/-/events?sinse=1", "", "", 400),
         ("GET", "/till/-/events?sync=no", "", "", 400),
         ("GET", "/till/-/events?type=rob", "", "", 400),
+        ("GET", "/events", "", "", 400),
+        ("GET", "/events?of=/till,/till", "", "", 400),
+        ("GET", "/events?of=/till/cents", "", "", 404),
+        ("GET", "/events?of=/till,/nowhere", "", "", 404),
+        ("GET", "/events?of=/till&since=1", "", "", 400),
+        ("GET", "/events?of=/till&type=rob", "", "", 400),
+        ("GET", "/events?of=/till", "last-event-id: 1,2\r\n", "", 400),
+        ("GET", "/events?of=/till", "last-event-id: x\r\n", "", 400),
+        ("POST", "/events?of=/till", kind, "1", 405),
         ("POST", "/healthz", kind, "1", 405),
         ("GET", "/till", &lines, "", 431),
     ];
@@ -177,7 +186,8 @@ fn dss_100_only_loopback_is_listened_on() {
 }
 
 /// Where a server answers itself.
-const OWN: [&str; 6] = [
+const OWN: [&str; 7] = [
+    "/events",
     "/healthz",
     "/readyz",
     "/metrics",

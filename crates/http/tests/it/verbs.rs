@@ -207,6 +207,13 @@ fn sem_g418_the_node_describes_itself() {
         figures.contains("motet_calls_total{service=\"/till\"} 1"),
         "{figures}"
     );
+    // Who asks has one; those that asked before may not have ended.
+    let open = figures
+        .lines()
+        .find_map(|line| line.strip_prefix("motet_connections "));
+    let open = open.and_then(|open| open.parse().ok());
+    assert!(open.is_some_and(|open: usize| open > 0), "{figures}");
+    assert!(figures.contains("motet_connections_refused_total{of=\"address\"} 0\n"));
 }
 
 /// A store whose disk is full.
