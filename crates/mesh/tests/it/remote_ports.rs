@@ -253,9 +253,9 @@ fn sem_g221_each_item_is_taken_once_by_takers_that_compete_whatever_links_do() {
 #[derive(Deserialize)]
 enum Asked {
     #[expect(dead_code, reason = "what it says is of no use here")]
-    Ready(String),
+    Ready(String, u64),
     #[expect(dead_code, reason = "what it says is of no use here")]
-    Reserve(u64, u64),
+    Reserve((u64, u64), u64),
 }
 
 #[derive(Serialize)]
