@@ -47,9 +47,7 @@ pub(crate) async fn take_each(mut parts: Vec<&mut dyn StepPart>) -> Result<(), T
     parts.sort_by_cached_key(|part| part.name());
     differ(&parts)?;
     loop {
-        for part in &mut parts {
-            part.ready().await?;
-        }
+        ready_each(&mut parts).await?;
         if reserve_each(&mut parts).await? {
             break;
         }
@@ -86,6 +84,29 @@ fn differ(parts: &[&mut dyn StepPart]) -> Result<(), TakeError> {
     let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
     let twice = names.windows(2).find(|two| two[0] == two[1]);
     twice.map_or(Ok(()), |two| Err(TakeError::Twice(two[0].to_string())))
+}
+
+/// Waits for all at once: who can never be ready ends it.
+async fn ready_each(parts: &mut [&mut dyn StepPart]) -> Result<(), TakeError> {
+    let waits = parts.iter_mut().map(|part| Some(part.ready()));
+    let mut waits: Vec<_> = waits.collect();
+    poll_fn(|context| {
+        let mut are_ready = true;
+        for place in &mut waits {
+            let Some(wait) = place else { continue };
+            match wait.as_mut().poll(context) {
+                Poll::Ready(Ok(())) => *place = None,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => are_ready = false,
+            }
+        }
+        if are_ready {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
+        }
+    })
+    .await
 }
 
 async fn reserve_each(parts: &mut [&mut dyn StepPart]) -> Result<bool, TakeError> {
