@@ -110,8 +110,8 @@ impl<T: DeserializeOwned> RemotePort<T> {
         &self.key
     }
 
-    /// A part of a step that takes `count` items, once there are so many, in their order. Together
-    /// they must not be longer than a frame holds.
+    /// A part of a step that takes `count` items, once there are so many, in their order; see
+    /// [`take_all`]. A bounded port must have room for them, and they must fit a frame together.
     ///
     /// # Panics
     /// When `count` is 0.
