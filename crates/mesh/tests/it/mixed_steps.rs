@@ -2,7 +2,7 @@
 
 use crate::nodes::Net;
 use crate::remote_ports::each_once;
-use motet_dispatch::spawn;
+use motet_dispatch::{spawn, spawn_with_handle};
 use motet_mesh::{Node, PortExport, RemotePort, TakeError, take_all, take_first};
 use motet_ports::Port;
 use motet_ports::one_of::{OneOf2, OneOf3};
@@ -113,6 +113,26 @@ fn sem_g603_items_of_this_node_go_back_in_their_order_when_a_step_fails() {
     );
     assert_eq!((port.item_count(), here.items()), (0, vec![1, 2, 3, 4]));
     drop(exported);
+}
+
+#[test]
+fn sem_g603_a_step_that_is_dropped_while_owners_are_told_keeps_nothing_of_this_node() {
+    let pair = Pair::new(8);
+    let here = Port::new();
+    pair.post([1]);
+    (2..=3_u32).for_each(|n| here.post(n).unwrap());
+    let (remote, local) = (pair.remote(), here.clone());
+    let step = async move { take_all((&remote, local.times(2))).await.is_ok() };
+    let step = spawn_with_handle(&pair.net.queue("taker"), step).unwrap();
+    // Messages take ten times as long as this at least.
+    let is_reserved = (0..10_000).any(|_| {
+        pair.net.replay.run_for(Duration::from_micros(5));
+        here.item_count() == 0
+    });
+    assert!(is_reserved && pair.port.item_count() == 0);
+    step.abort();
+    pair.net.replay.run();
+    assert_eq!(here.items(), [2, 3]);
 }
 
 #[test]
