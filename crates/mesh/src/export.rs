@@ -1,14 +1,18 @@
 //! A port that other nodes take items from: the side of its owner.
 //!
 //! ```text
-//!   taker: Ready ──► waits here until the port has an item
-//!          Reserve ─► an item leaves the port, and is kept for the taker
-//!          Settle ──► it is taken; or it goes back to the front of its port
+//!   taker: Ready ──► waits here until the port has so many items
+//!          Reserve ─► they leave the port, and are kept for the taker
+//!          Settle ──► they are taken; or they go back to the front of their port
 //! ```
 //!
 //! What is kept for a node that does not come back goes to the front of the port again.
 
+mod asking;
 mod handle;
+mod names;
+
+pub(crate) use names::exported_as;
 
 use crate::calling::Server;
 use crate::calls::Request;
@@ -18,8 +22,9 @@ use crate::frame::encode;
 use crate::peers::PeerChange;
 use crate::{Key, MeshError, PeerName};
 use motet_dispatch::Causality;
-use motet_ports::{Port, PostError};
+use motet_ports::Port;
 use motet_sync::Mutex;
+use names::ExportedName;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::collections::{BTreeMap, VecDeque};
@@ -43,11 +48,15 @@ pub(crate) type Ticket = (u64, u64);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ExportRequest {
-    /// Tell when the port has an item.
+    /// Tell when the port has so many items.
     Ready {
         type_name: String,
+        count: u64,
     },
-    Reserve(Ticket),
+    Reserve {
+        ticket: Ticket,
+        count: u64,
+    },
     Settle {
         ticket: Ticket,
         take: bool,
@@ -56,14 +65,15 @@ pub(crate) enum ExportRequest {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ExportAnswer {
-    /// The port has an item; the key that reservations go to.
+    /// The port has the items; the key that reservations go to.
     Ready(String),
-    Reserved(Vec<u8>),
-    /// There is no item any more.
+    /// Each of the items.
+    Reserved(Vec<Vec<u8>>),
+    /// There are fewer items.
     Empty,
-    /// Whether the item is the taker's now.
+    /// Whether the items are the taker's now.
     Settled(bool),
-    /// The port is closed, and nothing comes any more.
+    /// The port is closed and has fewer, and nothing comes any more.
     Closed,
 }
 
@@ -73,6 +83,7 @@ pub struct PortExport {
     requests: Port<Request<ExportRequest, ExportAnswer>>,
     end: Arc<dyn Fn() + Send + Sync>,
     _servers: [Server; 2],
+    _name: ExportedName,
 }
 
 struct ExportedPort<T: Send + 'static> {
@@ -81,35 +92,39 @@ struct ExportedPort<T: Send + 'static> {
     own: String,
     core: std::sync::Weak<Core>,
     state: Mutex<State<T>>,
+    /// Told when somebody asks for fewer items than are waited for.
+    fewer: Port<()>,
     /// Closed when the port is exported no longer.
     over: Port<()>,
 }
 
 struct State<T> {
     /// Items that are kept for a taker.
-    reserved: BTreeMap<(PeerName, Ticket), KeptItem<T>>,
+    reserved: BTreeMap<(PeerName, Ticket), KeptItems<T>>,
     /// How many have been kept so far.
     count: u64,
     taken: VecDeque<(PeerName, Ticket)>,
-    /// Those who wait for an item.
-    asking: Vec<Request<ExportRequest, ExportAnswer>>,
-    /// A task waits for an item on their behalf.
+    /// Those who wait for items, and for how many.
+    asking: Vec<(usize, Request<ExportRequest, ExportAnswer>)>,
+    /// A task waits for items on their behalf.
     watching: bool,
+    /// For how many it waits.
+    least: usize,
     /// A timer looks for items that are kept for too long.
     sweeping: bool,
     /// The port is exported no longer: nothing is kept, and nobody waits.
     ended: bool,
 }
 
-/// An item that is kept for a taker.
-struct KeptItem<T> {
+/// Items that are kept for a taker.
+struct KeptItems<T> {
     since: Instant,
-    /// How many were kept before it.
+    /// How many times items were kept before these.
     number: u64,
-    item: T,
+    items: Vec<T>,
 }
 
-/// Why a taker that waits for an item gets none.
+/// Why a taker that waits for items gets none.
 const ENDED: &str = "the port is exported no longer";
 
 impl Core {
@@ -135,9 +150,11 @@ impl Core {
                 taken: VecDeque::new(),
                 asking: Vec::new(),
                 watching: false,
+                least: 0,
                 sweeping: false,
                 ended: false,
             }),
+            fewer: Port::new(),
             over: Port::new(),
         });
         let (asked, answers) = (requests.clone(), Arc::clone(&exported));
@@ -160,6 +177,7 @@ impl Core {
             }
         }));
         Ok(PortExport {
+            _name: ExportedName::new(port.id(), &key.to_string()),
             key,
             requests,
             end: Arc::new(move || exported.end()),
@@ -187,28 +205,17 @@ pub(crate) fn served(key: &Key) -> String {
 impl<T: Serialize + Send + 'static> ExportedPort<T> {
     fn answer(self: &Arc<Self>, request: Request<ExportRequest, ExportAnswer>) {
         match request.value.clone() {
-            ExportRequest::Ready { type_name: wanted } if wanted != type_name::<T>() => {
+            ExportRequest::Ready {
+                type_name: wanted, ..
+            } if wanted != type_name::<T>() => {
                 request.refuse(format!("the port has items of type {}", type_name::<T>()));
             }
-            ExportRequest::Ready { .. } => self.ask(request),
-            ExportRequest::Reserve(ticket) => {
-                let Some(item) = self.port.test() else {
-                    request.answer(&ExportAnswer::Empty);
-                    return;
-                };
-                match encode(&item) {
-                    Ok(bytes) => {
-                        let is_kept = self.keep((request.from.clone(), ticket), item);
-                        request.answer(&match is_kept {
-                            true => ExportAnswer::Reserved(bytes),
-                            false => ExportAnswer::Empty,
-                        });
-                    }
-                    Err(why) => {
-                        self.put_back(item);
-                        request.refuse(format!("the item cannot be written: {why}"));
-                    }
-                }
+            ExportRequest::Ready { count, .. } => {
+                self.ask(request, usize::try_from(count).unwrap_or(usize::MAX));
+            }
+            ExportRequest::Reserve { ticket, count } => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                self.reserve(request, ticket, count.max(1));
             }
             ExportRequest::Settle { ticket, take } => {
                 let told = self.settle((request.from.clone(), ticket), take);
@@ -217,27 +224,55 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         }
     }
 
-    /// `false`: the port is exported no longer, and the item is back in it.
-    fn keep(self: &Arc<Self>, of: (PeerName, Ticket), item: T) -> bool {
+    fn reserve(
+        self: &Arc<Self>,
+        request: Request<ExportRequest, ExportAnswer>,
+        ticket: Ticket,
+        count: usize,
+    ) {
+        let Some(items) = self.port.test_multiple(count) else {
+            request.answer(&ExportAnswer::Empty);
+            return;
+        };
+        let written: Result<Vec<_>, _> = items.iter().map(encode).collect();
+        match written {
+            Ok(bytes) => {
+                let is_kept = self.keep((request.from.clone(), ticket), items);
+                request.answer(&match is_kept {
+                    true => ExportAnswer::Reserved(bytes),
+                    false => ExportAnswer::Empty,
+                });
+            }
+            Err(why) => {
+                self.put_back(items);
+                request.refuse(format!("an item cannot be written: {why}"));
+            }
+        }
+    }
+
+    /// `false`: the port is exported no longer, and the items are back in it.
+    fn keep(self: &Arc<Self>, of: (PeerName, Ticket), items: Vec<T>) -> bool {
         let core = self.core.upgrade();
         let mut state = self.state.lock();
         let Some(core) = core.filter(|_| !state.ended) else {
             drop(state);
-            self.put_back(item);
+            self.put_back(items);
             return false;
         };
         let (since, number) = (core.clock().now(), state.count);
         state.count += 1;
-        let kept = KeptItem {
+        let kept = KeptItems {
             since,
             number,
-            item,
+            items,
         };
         let before = state.reserved.insert(of, kept);
         let begins = !std::mem::replace(&mut state.sweeping, true);
         drop(state);
-        // A taker that gives a number twice has one item.
-        before.into_iter().for_each(|kept| self.put_back(kept.item));
+        // A taker that gives a number twice has items once.
+        before
+            .into_iter()
+            .for_each(|kept| self.put_back(kept.items));
         if begins {
             self.sweep();
         }
@@ -246,11 +281,11 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
 
     fn settle(&self, of: (PeerName, Ticket), take: bool) -> bool {
         let mut state = self.state.lock();
-        let item = state.reserved.remove(&of).map(|kept| kept.item);
-        if item.is_none() || !take {
+        let items = state.reserved.remove(&of).map(|kept| kept.items);
+        if items.is_none() || !take {
             let is_taken = state.taken.contains(&of);
             drop(state);
-            item.into_iter().for_each(|item| self.put_back(item));
+            items.into_iter().for_each(|items| self.put_back(items));
             return is_taken;
         }
         if state.taken.len() == REMEMBERED {
@@ -258,69 +293,15 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         }
         state.taken.push_back(of);
         drop(state);
-        // Outside of the lock: it is the user's.
-        drop(item);
+        // Outside of the lock: they are the user's.
+        drop(items);
         true
     }
 
-    /// Answers once the port has an item.
-    fn ask(self: &Arc<Self>, request: Request<ExportRequest, ExportAnswer>) {
-        if self.port.item_count() > 0 {
-            request.answer(&ExportAnswer::Ready(self.own.clone()));
-            return;
-        }
-        let (gone, begins) = {
-            let mut state = self.state.lock();
-            if state.ended {
-                drop(state);
-                return request.refuse(ENDED);
-            }
-            let gone = state.asking.extract_if(.., |asking| !asking.is_wanted());
-            let gone: Vec<_> = gone.collect();
-            state.asking.push(request);
-            (gone, !std::mem::replace(&mut state.watching, true))
-        };
-        // Outside of the lock: the node sends what waits when a request is dropped.
-        drop(gone);
-        if begins {
-            self.watch();
-        }
-    }
-
-    /// Waits for an item on behalf of those who ask.
-    fn watch(self: &Arc<Self>) {
-        let (Some(core), this) = (self.core.upgrade(), Arc::clone(self)) else {
-            return;
-        };
-        core.spawn(Box::pin(async move {
-            let there = unless_over(&this.over, this.port.ready().or_closed()).await;
-            // Who asked has been told.
-            let Some(there) = there else { return };
-            let is_there = there.is_ok();
-            let asking = {
-                let mut state = this.state.lock();
-                state.watching = false;
-                std::mem::take(&mut state.asking)
-            };
-            for request in asking {
-                request.answer(&match is_there {
-                    true => ExportAnswer::Ready(this.own.clone()),
-                    false => ExportAnswer::Closed,
-                });
-            }
-        }));
-    }
-
-    fn put_back(&self, item: T) {
-        let Err(PostError { item, .. }) = self.port.put_back(item) else {
-            return;
-        };
-        // The queue of a receiver is full: the item waits for room. A port that is closed drops it,
-        // as all that it had.
-        if let Some(core) = self.core.upgrade() {
-            let port = self.port.clone();
-            core.spawn(Box::pin(async move { drop(port.post_wait(item).await) }));
-        }
+    /// The first comes to the front last.
+    fn put_back(&self, items: Vec<T>) {
+        let items = items.into_iter().rev();
+        items.for_each(|item| self.port.bring_to_front(item));
     }
 }
 
@@ -372,7 +353,7 @@ impl<T: Send + 'static> ExportedPort<T> {
         drop(state);
         // The first that was taken comes to the front last.
         back.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.number));
-        back.into_iter().for_each(|kept| self.put_back(kept.item));
+        back.into_iter().for_each(|kept| self.put_back(kept.items));
     }
 
     /// The port is exported no longer.
@@ -386,7 +367,9 @@ impl<T: Send + 'static> ExportedPort<T> {
             std::mem::take(&mut state.asking)
         };
         self.over.close();
-        asking.into_iter().for_each(|asking| asking.refuse(ENDED));
+        asking
+            .into_iter()
+            .for_each(|(_, asking)| asking.refuse(ENDED));
         self.give_back(|_, _| true);
     }
 }
@@ -415,14 +398,16 @@ mod tests {
         let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
         spawn(&queue, async move {
             let type_name = type_name::<u32>().to_owned();
-            let ready = ExportRequest::Ready { type_name };
+            let count = 1;
+            let ready = ExportRequest::Ready { type_name, count };
             let told = reserves.call::<_, ExportAnswer>("n/.port", &ready).await;
             let Ok(ExportAnswer::Ready(own)) = told else {
                 return;
             };
             // The numbers of tickets fall: they are not the order of the items.
             for number in (0..12_u64).rev() {
-                let reserve = ExportRequest::Reserve((1, number));
+                let ticket = (1, number);
+                let reserve = ExportRequest::Reserve { ticket, count };
                 let _ = reserves.call::<_, ExportAnswer>(&own, &reserve).await;
             }
         })
@@ -457,13 +442,15 @@ mod tests {
         let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
         spawn(&queue, async move {
             let type_name = type_name::<u32>().to_owned();
-            let ready = ExportRequest::Ready { type_name };
+            let count = 1;
+            let ready = ExportRequest::Ready { type_name, count };
             let told = taker.call::<_, ExportAnswer>("n/.port", &ready).await;
             let Ok(ExportAnswer::Ready(own)) = told else {
                 return;
             };
             for _ in 0..2 {
-                let reserve = ExportRequest::Reserve((1, 1));
+                let ticket = (1, 1);
+                let reserve = ExportRequest::Reserve { ticket, count };
                 let _ = taker.call::<_, ExportAnswer>(&own, &reserve).await;
             }
         })
@@ -474,6 +461,33 @@ mod tests {
         let mut items = port.items();
         items.sort_unstable();
         assert_eq!(items, [0, 1]);
+    }
+
+    #[test]
+    fn sem_g221_items_that_go_back_to_a_port_that_was_closed_are_in_it() {
+        let (replay, _network, owner, taker) = two(5);
+        let port = Port::new();
+        let exported = owner.export("n", &port).expect("a key");
+        (0..5_u32).for_each(|n| port.post(n).expect("it is open"));
+        replay.run();
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
+        spawn(&queue, async move {
+            let (type_name, count) = (type_name::<u32>().to_owned(), 3);
+            let ready = ExportRequest::Ready { type_name, count };
+            let told = taker.call::<_, ExportAnswer>("n/.port", &ready).await;
+            let Ok(ExportAnswer::Ready(own)) = told else {
+                return;
+            };
+            let ticket = (1, 1);
+            let reserve = ExportRequest::Reserve { ticket, count };
+            let _ = taker.call::<_, ExportAnswer>(&own, &reserve).await;
+        })
+        .expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        assert_eq!(port.items(), [3, 4], "three are kept");
+        port.close();
+        drop(exported);
+        assert_eq!(port.items(), [0, 1, 2, 3, 4]);
     }
 
     #[test]
@@ -513,6 +527,7 @@ mod tests {
         let (out, asks) = (own.clone(), taker.clone());
         let ready = || ExportRequest::Ready {
             type_name: type_name::<u32>().to_owned(),
+            count: 1,
         };
         let first = ready();
         let reserves = async move {
@@ -520,7 +535,8 @@ mod tests {
             let Ok(ExportAnswer::Ready(key)) = told else {
                 return;
             };
-            let reserve = ExportRequest::Reserve((1, 1));
+            let (ticket, count) = ((1, 1), 1);
+            let reserve = ExportRequest::Reserve { ticket, count };
             let _ = asks.call::<_, ExportAnswer>(&key, &reserve).await;
             let _ = out.post(key);
         };

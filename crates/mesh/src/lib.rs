@@ -20,7 +20,8 @@
 //! | late subscribers to get the last samples | [`Qos::retaining`] |
 //! | samples in a handler, a join or a choice | [`Subscription::port`] |
 //! | one answer to one question | [`Node::call`], [`Node::serve`] |
-//! | items of ports of several nodes, all or none | [`Node::export`], [`RemotePort`], [`take_all`] |
+//! | items of ports of several nodes and of this one, all or none | [`Node::export`], [`RemotePort`], [`take_all`] |
+//! | an item of the first of them that has one | [`take_first`] |
 //! | values that survive the members that hold them, rooms, presence | [`Overlay`] |
 //! | members that may do some things only | [`MeshRights`] |
 //! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
@@ -37,6 +38,7 @@ mod calling;
 mod calls;
 mod carrier;
 mod core;
+mod enough;
 mod error;
 mod export;
 mod flow;
@@ -48,6 +50,7 @@ mod incoming;
 mod info;
 mod key;
 mod listening;
+mod local_part;
 mod log;
 mod node;
 mod outgoing;
@@ -60,10 +63,12 @@ mod rights;
 mod sample;
 mod simulated;
 mod start_from;
+mod step;
 mod subscribe_config;
 mod subscribed;
 mod subscription;
 mod take_error;
+mod taking;
 mod topic;
 mod unwinding;
 
@@ -85,7 +90,7 @@ pub use overlay::{
 pub use peers::PeerChange;
 pub use publishing::{Lost, Published};
 pub use qos::{Class, Gap, Qos};
-pub use remote_port::{RemoteParts, RemotePort, take_all, take_first};
+pub use remote_port::{RemoteBatch, RemotePort};
 pub use rights::{Deed, MeshRights};
 pub use sample::Sample;
 pub use simulated::{LinkConfig, SimulatedNetwork};
@@ -93,4 +98,5 @@ pub use start_from::StartFrom;
 pub use subscribe_config::{Ack, SubscribeConfig};
 pub use subscription::Subscription;
 pub use take_error::TakeError;
+pub use taking::{TakeChoice, TakePart, TakeParts, take_all, take_first};
 pub use topic::Topic;

@@ -1,28 +1,21 @@
-//! A port of another node: its items are taken over links, those of several ports all or none.
-//!
-//! ```text
-//!   1. wait until each port has an item      nothing is taken
-//!   2. reserve one of each, by the order of their keys; one is missing: all go back, and 1 again
-//!   3. tell each owner that its item is taken
-//! ```
-//!
-//! Reservations are made in one order everywhere, and never wait for an item: so they do not wait
-//! for each other.
+//! A port of another node: its items are taken over links. See `step.rs` for how a step takes items
+//! of several.
 
 use crate::core::Core;
 use crate::export::{ExportAnswer, ExportRequest, KEEP, Ticket, served};
 use crate::flow::Hub;
 use crate::frame::decode;
+use crate::step::{StepFuture, StepName, StepPart};
+use crate::taking::{TakePart, take_all};
 use crate::{CallError, Key, TakeError};
 use motet_dispatch::{Causalities, Causality};
 use motet_ports::timer;
 use serde::de::DeserializeOwned;
 use std::any::type_name;
 use std::fmt;
-use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::mem;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 /// How long until an owner whose link is broken is told again.
@@ -66,7 +59,33 @@ pub struct RemotePort<T> {
     item: PhantomData<fn() -> T>,
 }
 
-/// An item that is reserved, or may be. Dropped, it goes back.
+/// Several items of a [`RemotePort`], made by [`RemotePort::times`]: a step gives them as a `Vec`.
+pub struct RemoteBatch<'a, T> {
+    port: &'a RemotePort<T>,
+    count: usize,
+}
+
+/// Items of a port of some node. Dropped, it gives back what it has reserved.
+#[doc(hidden)]
+pub struct RemotePart<T> {
+    from: AskedPort,
+    /// The key that reservations go to.
+    own: String,
+    /// Each item in bytes.
+    reserved: Option<(Reservation, Vec<Vec<u8>>)>,
+    items: Vec<T>,
+}
+
+/// A port of some node, and how many of its items are wanted.
+struct AskedPort {
+    core: Arc<Core>,
+    key: String,
+    ask: String,
+    type_name: &'static str,
+    count: usize,
+}
+
+/// Items that are reserved, or may be. Dropped, they go back.
 struct Reservation {
     core: Arc<Core>,
     /// The key of the port, and the one that reservations go to.
@@ -91,6 +110,34 @@ impl<T: DeserializeOwned> RemotePort<T> {
         &self.key
     }
 
+    /// A part of a step that takes `count` items, once there are so many, in their order; see
+    /// [`take_all`]. A bounded port must have room for them, and they must fit a frame together.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    #[must_use]
+    pub fn times(&self, count: usize) -> RemoteBatch<'_, T> {
+        assert!(count > 0, "a part takes at least one item at a time");
+        RemoteBatch { port: self, count }
+    }
+
+    fn part(&self, count: usize) -> RemotePart<T> {
+        RemotePart {
+            from: AskedPort {
+                core: Arc::clone(&self.core),
+                key: self.key.to_string(),
+                ask: served(&self.key),
+                type_name: type_name::<T>(),
+                count,
+            },
+            own: String::new(),
+            reserved: None,
+            items: Vec::new(),
+        }
+    }
+}
+
+impl<T: DeserializeOwned + Send> RemotePort<T> {
     /// Takes an item, once there is one.
     ///
     /// # Cancellation
@@ -102,166 +149,84 @@ impl<T: DeserializeOwned> RemotePort<T> {
         let (item,) = take_all((self,)).await?;
         Ok(item)
     }
+}
 
-    fn part(&self) -> Part {
-        Part {
-            core: Arc::clone(&self.core),
-            key: self.key.to_string(),
-            ask: served(&self.key),
-            type_name: type_name::<T>(),
-        }
+impl<T: DeserializeOwned + Send> StepPart for RemotePart<T> {
+    fn name(&self) -> StepName {
+        StepName::Key(self.from.key.clone())
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<T, TakeError> {
-        let key = self.key.to_string();
-        decode(bytes).map_err(|why| TakeError::Unreadable(key, why.to_string()))
+    fn ready(&mut self) -> StepFuture<'_, Result<(), TakeError>> {
+        Box::pin(async move {
+            self.own = self.from.ready().await?;
+            Ok(())
+        })
     }
-}
 
-/// Ports of which one item each is taken: references to [`RemotePort`]s, one to six.
-pub trait RemoteParts {
-    /// An item of each.
-    type Items;
-    #[doc(hidden)]
-    fn parts(&self) -> UntypedParts;
-    #[doc(hidden)]
-    fn items(&self, bytes: Vec<Vec<u8>>) -> Result<Self::Items, TakeError>;
-}
+    fn reserve(&mut self) -> StepFuture<'_, Result<bool, TakeError>> {
+        Box::pin(async move {
+            self.reserved = self.from.reserve(self.own.clone()).await?;
+            Ok(self.reserved.is_some())
+        })
+    }
 
-/// What [`RemoteParts`] are without their types.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct UntypedParts(Vec<Part>);
-
-struct Part {
-    core: Arc<Core>,
-    key: String,
-    ask: String,
-    type_name: &'static str,
-}
-
-macro_rules! remote_parts {
-    ($($item:ident $at:tt),+) => {
-        impl<$($item: DeserializeOwned),+> RemoteParts for ($(&RemotePort<$item>,)+) {
-            type Items = ($($item,)+);
-
-            fn parts(&self) -> UntypedParts {
-                UntypedParts(vec![$(self.$at.part()),+])
+    fn give_back(&mut self) -> StepFuture<'_, ()> {
+        let reserved = self.reserved.take();
+        Box::pin(async move {
+            if let Some((held, _)) = reserved {
+                held.give_back().await;
             }
-
-            fn items(&self, bytes: Vec<Vec<u8>>) -> Result<Self::Items, TakeError> {
-                Ok(($(self.$at.read(&bytes[$at])?,)+))
-            }
-        }
-    };
-}
-
-remote_parts!(A 0);
-remote_parts!(A 0, B 1);
-remote_parts!(A 0, B 1, C 2);
-remote_parts!(A 0, B 1, C 2, D 3);
-remote_parts!(A 0, B 1, C 2, D 3, E 4);
-remote_parts!(A 0, B 1, C 2, D 3, E 4, F 5);
-
-/// Takes an item of each port, once each has one: all or none. While one is missing the others stay
-/// in their ports, visible, and others may take them.
-///
-/// # Cancellation
-/// Dropping the future takes nothing, unless owners are being told already that their items are
-/// taken.
-///
-/// # Errors
-/// [`TakeError`]. Nothing is taken then, but with the errors that say so: a link may break while
-/// owners are told.
-pub async fn take_all<P: RemoteParts>(ports: P) -> Result<P::Items, TakeError> {
-    let bytes = take(&ports.parts().0).await?;
-    ports.items(bytes)
-}
-
-/// Takes an item of the first port that has one: its index, and the item. The others keep theirs.
-///
-/// # Cancellation
-/// As [`take_all`].
-///
-/// # Errors
-/// [`TakeError`], of the first port that cannot be asked.
-pub async fn take_first<T: DeserializeOwned>(
-    ports: &[&RemotePort<T>],
-) -> Result<(usize, T), TakeError> {
-    let parts: Vec<Part> = ports.iter().map(|port| port.part()).collect();
-    if parts.is_empty() {
-        return Err(TakeError::Nothing);
+        })
     }
-    loop {
-        let (at, own) = first_ready(&parts).await?;
-        if let Some((held, bytes)) = parts[at].reserve(own).await? {
+
+    fn take(&mut self) -> StepFuture<'_, Result<(), TakeError>> {
+        let reserved = self.reserved.take();
+        Box::pin(async move {
+            let Some((held, all)) = reserved else {
+                return Ok(());
+            };
             held.take().await?;
-            return Ok((at, ports[at].read(&bytes)?));
-        }
-    }
-}
-
-/// The first of the parts whose port has an item, and the key of its reservations.
-async fn first_ready(parts: &[Part]) -> Result<(usize, String), TakeError> {
-    let mut waits: Vec<_> = parts.iter().map(|part| Box::pin(part.ready())).collect();
-    poll_fn(|context| {
-        for (at, wait) in waits.iter_mut().enumerate() {
-            if let Poll::Ready(ready) = wait.as_mut().poll(context) {
-                return Poll::Ready(ready.map(|own| (at, own)));
+            for bytes in &all {
+                self.items.push(self.from.read(bytes)?);
             }
-        }
-        Poll::Pending
-    })
-    .await
+            Ok(())
+        })
+    }
 }
 
-/// The bytes of an item of each part, in the order of the parts.
-async fn take(parts: &[Part]) -> Result<Vec<Vec<u8>>, TakeError> {
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by(|one, other| parts[*one].key.cmp(&parts[*other].key));
-    if let Some(two) = order
-        .windows(2)
-        .find(|two| parts[two[0]].key == parts[two[1]].key)
-    {
-        return Err(TakeError::Twice(parts[two[0]].key.clone()));
+impl<T: DeserializeOwned + Send> TakePart for &RemotePort<T> {
+    type Given = T;
+    type Step = RemotePart<T>;
+
+    fn into_step(self) -> RemotePart<T> {
+        self.part(1)
     }
-    let held = loop {
-        let mut owners = Vec::new();
-        for at in &order {
-            owners.push(parts[*at].ready().await?);
-        }
-        let mut held = Vec::new();
-        for (at, own) in order.iter().zip(owners) {
-            match parts[*at].reserve(own).await? {
-                Some(one) => held.push((*at, one)),
-                None => break,
-            }
-        }
-        if held.len() == parts.len() {
-            break held;
-        }
-        // Somebody else was faster. What is held goes back, and before this asks again.
-        for (_, (one, _)) in held {
-            one.give_back().await;
-        }
-    };
-    let mut all = vec![Vec::new(); parts.len()];
-    let mut wrong = None;
-    for (at, (one, bytes)) in held {
-        all[at] = bytes;
-        if let Err(error) = one.take().await {
-            wrong = wrong.or(Some(error));
-        }
+
+    fn given(mut step: RemotePart<T>) -> Option<T> {
+        step.items.pop()
     }
-    wrong.map_or(Ok(all), Err)
 }
 
-impl Part {
-    /// Waits until the port has an item: the key that reservations go to.
+impl<T: DeserializeOwned + Send> TakePart for RemoteBatch<'_, T> {
+    type Given = Vec<T>;
+    type Step = RemotePart<T>;
+
+    fn into_step(self) -> RemotePart<T> {
+        self.port.part(self.count)
+    }
+
+    fn given(mut step: RemotePart<T>) -> Option<Vec<T>> {
+        Some(mem::take(&mut step.items))
+    }
+}
+
+impl AskedPort {
+    /// Waits until the port has so many items: the key that reservations go to.
     async fn ready(&self) -> Result<String, TakeError> {
         let type_name = self.type_name.to_owned();
+        let count = self.count as u64;
         match self
-            .call(&self.ask, &ExportRequest::Ready { type_name })
+            .call(&self.ask, &ExportRequest::Ready { type_name, count })
             .await?
         {
             // Else the owner would choose whom this node calls: it may do more than the owner may.
@@ -271,8 +236,8 @@ impl Part {
         }
     }
 
-    /// An item of the port that is kept for this node, if there still is one.
-    async fn reserve(&self, own: String) -> Result<Option<(Reservation, Vec<u8>)>, TakeError> {
+    /// Items of the port that are kept for this node, if there still are so many.
+    async fn reserve(&self, own: String) -> Result<Option<(Reservation, Vec<Vec<u8>>)>, TakeError> {
         let number = self.core.change(|state| state.new_number());
         let ticket = (self.core.incarnation(), number);
         // Before the call: if this is dropped, the reservation goes.
@@ -283,11 +248,12 @@ impl Part {
             ticket,
             open: true,
         };
+        let count = self.count as u64;
         match self
-            .call(&held.own, &ExportRequest::Reserve(ticket))
+            .call(&held.own, &ExportRequest::Reserve { ticket, count })
             .await?
         {
-            ExportAnswer::Reserved(bytes) => Ok(Some((held, bytes))),
+            ExportAnswer::Reserved(all) if all.len() == self.count => Ok(Some((held, all))),
             ExportAnswer::Empty => {
                 held.open = false;
                 Ok(None)
@@ -299,6 +265,11 @@ impl Part {
     async fn call(&self, to: &str, ask: &ExportRequest) -> Result<ExportAnswer, TakeError> {
         let told = call(&self.core, to, ask).await;
         told.map_err(|error| TakeError::Call(self.key.clone(), error))
+    }
+
+    fn read<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, TakeError> {
+        let read = decode(bytes);
+        read.map_err(|why| TakeError::Unreadable(self.key.clone(), why.to_string()))
     }
 
     fn odd(&self, told: &ExportAnswer) -> TakeError {
@@ -318,7 +289,7 @@ async fn call(core: &Arc<Core>, to: &str, ask: &ExportRequest) -> Result<ExportA
 }
 
 impl Reservation {
-    /// Tells the owner that the item is taken; over a new link, if this one breaks.
+    /// Tells the owner that the items are taken; over a new link, if this one breaks.
     async fn take(mut self) -> Result<(), TakeError> {
         self.open = false;
         match settle(&self.core, &self.own, self.ticket, true).await {
@@ -387,10 +358,20 @@ impl<T> fmt::Debug for RemotePort<T> {
     }
 }
 
-impl fmt::Debug for Part {
+impl<T> fmt::Debug for RemoteBatch<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Part")
-            .field("key", &self.key)
+        f.debug_struct("RemoteBatch")
+            .field("port", &self.port)
+            .field("count", &self.count)
+            .finish()
+    }
+}
+
+impl<T> fmt::Debug for RemotePart<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemotePart")
+            .field("key", &self.from.key)
+            .field("count", &self.from.count)
             .finish_non_exhaustive()
     }
 }

@@ -1,26 +1,31 @@
-//! Why items of remote ports are not taken.
+//! Why items of ports of other nodes are not taken.
 
 use crate::CallError;
 use std::fmt;
 
-/// Why nothing was taken, or not everything.
+/// Why nothing was taken, or not everything. A port of this process that is not exported has a
+/// number in place of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TakeError {
     /// The port cannot be asked: its key, and why.
     Call(String, CallError),
-    /// The port is closed and empty: its key.
+    /// The port is closed, and has too few items left: its key.
     Closed(String),
     /// The port is named twice: its key.
     Twice(String),
-    /// The item cannot be read: the key of its port, and why. It is taken.
+    /// An item cannot be read: the key of its port, and why. It is taken, as those of other ports
+    /// of other nodes.
     Unreadable(String, String),
     /// The link to the owner of a port broke while items were taken, and did not come back in time:
-    /// the key. The items of the other ports are taken; that of this port is taken, or back in it.
+    /// the key. The items of other ports of other nodes are taken; those of this port are taken, or
+    /// back in it.
     InDoubt(String),
-    /// The owner gave the item of a port up while items were taken: the key. It is back in its
-    /// port, and the items of other ports may be taken.
+    /// The owner gave the items of a port up while items were taken: the key. They are back in
+    /// their port, and those of other ports of other nodes may be taken.
     Withdrawn(String),
+    /// A part has guards, and a step with ports of other nodes takes none: the key of its port.
+    Guarded(String),
     /// There is nothing to take from.
     Nothing,
 }
@@ -29,11 +34,13 @@ impl fmt::Display for TakeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TakeError::Call(key, error) => write!(f, "port {key:?}: {error}"),
-            TakeError::Closed(key) => write!(f, "port {key:?} is closed, and empty"),
+            TakeError::Closed(key) => {
+                write!(f, "port {key:?} is closed, and has too few items left")
+            }
             TakeError::Twice(key) => {
                 write!(
                     f,
-                    "port {key:?} is named twice; take two items one after the other"
+                    "port {key:?} is named twice; one part takes several of its items: `times`"
                 )
             }
             TakeError::Unreadable(key, why) => {
@@ -44,11 +51,18 @@ impl fmt::Display for TakeError {
             }
             TakeError::InDoubt(key) => write!(
                 f,
-                "the owner of port {key:?} was lost while items were taken: its item may be back in the port"
+                "the owner of port {key:?} was lost while items were taken: its items may be back \
+                 in the port"
             ),
             TakeError::Withdrawn(key) => write!(
                 f,
-                "the owner of port {key:?} gave its item up while items were taken: it is back in the port"
+                "the owner of port {key:?} gave its items up while items were taken: they are back \
+                 in the port"
+            ),
+            TakeError::Guarded(key) => write!(
+                f,
+                "port {key:?}: a step with ports of other nodes takes no guards; take any of its \
+                 items"
             ),
             TakeError::Nothing => f.write_str("there is no port to take from; name one"),
         }

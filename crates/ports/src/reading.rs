@@ -1,6 +1,6 @@
 //! Reading a port without a receiver: looking at what waits, and taking it.
 
-use crate::delivery::{ItemDelivery, item_of, items_of};
+use crate::delivery::{ItemDelivery, item_of, items_of, token};
 use crate::port::Port;
 use crate::predicate;
 use motet_dispatch::BoxList;
@@ -21,6 +21,13 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
         self.take_multiple(count).map(items_of)
+    }
+
+    /// Brings an item that was taken back to the front, also of a closed port, without causalities.
+    /// Receivers are asked first; one whose queue has no room is passed by, until it has.
+    #[doc(hidden)]
+    pub fn bring_to_front(&self, item: T) {
+        self.core().put_back(token(item));
     }
 
     /// Copies of the waiting items, oldest first.

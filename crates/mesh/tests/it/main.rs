@@ -10,6 +10,7 @@ mod fussy;
 mod here;
 mod kills;
 mod links;
+mod mixed_steps;
 mod model;
 mod nodes;
 mod overlay;

@@ -139,6 +139,14 @@ impl<T: Send + 'static> Batch<T> {
         Some((&self.port, self.rule.unguarded()?))
     }
 
+    /// The port, and how many items if any will do.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn into_count(self) -> (Port<T>, Option<usize>) {
+        let count = self.rule.unguarded();
+        (self.port, count)
+    }
+
     /// The same number of items, of those that the guard wants.
     pub(crate) fn guarded(mut self, guard: Predicate<T>) -> Self {
         self.rule = self.rule.guarded(guard);

@@ -1,0 +1,166 @@
+//! A wait for a number of items of a port, which leaves them there.
+
+use motet_ports::{Offer, Port, Receiver, Verdict};
+use motet_sync::Mutex;
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// Waits until `count` items wait in the port, and leaves them there. `false`: the port is closed,
+/// and fewer are left.
+pub(crate) async fn enough<T: Send + 'static>(port: &Port<T>, count: usize) -> bool {
+    if count <= 1 {
+        return port.ready().or_closed().await.is_ok();
+    }
+    let waits = None;
+    EnoughItems { port, count, waits }.await
+}
+
+struct EnoughItems<'a, T: Send + 'static> {
+    port: &'a Port<T>,
+    count: usize,
+    waits: Option<Arc<CountingReceiver>>,
+}
+
+/// Takes nothing, and leaves the port once enough items have come.
+struct CountingReceiver {
+    count: usize,
+    /// Taken once enough have come, or none come any more.
+    waker: Mutex<Option<Waker>>,
+}
+
+impl<T: Send + 'static> EnoughItems<'_, T> {
+    fn leave(&mut self) {
+        if let Some(waits) = self.waits.take() {
+            let receiver: Arc<dyn Receiver<T>> = waits;
+            self.port.unregister(&receiver);
+        }
+    }
+}
+
+impl<T: Send + 'static> Future for EnoughItems<'_, T> {
+    type Output = bool;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        let this = self.get_mut();
+        loop {
+            // Before the count: a closed port gets no more.
+            let is_closed = this.port.is_closed();
+            let is_there = this.port.item_count() >= this.count;
+            if is_there || is_closed {
+                this.leave();
+                return Poll::Ready(is_there);
+            }
+            if let Some(waits) = &this.waits
+                && waits.goes_on(cx.waker().clone())
+            {
+                return Poll::Pending;
+            }
+            let waits = Arc::new(CountingReceiver {
+                count: this.count,
+                waker: Mutex::new(Some(cx.waker().clone())),
+            });
+            this.waits = Some(Arc::clone(&waits));
+            // It is offered what has come since the last look, and the next round looks again.
+            this.port.register(waits);
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for EnoughItems<'_, T> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl CountingReceiver {
+    /// Whether it still waits; then `waker` is woken at the end.
+    fn goes_on(&self, waker: Waker) -> bool {
+        let mut place = self.waker.lock();
+        let goes_on = place.is_some();
+        let before = if goes_on {
+            place.replace(waker)
+        } else {
+            Some(waker)
+        };
+        drop(place);
+        // Outside of the lock: it is the user's.
+        drop(before);
+        goes_on
+    }
+}
+
+impl<T: Send + 'static> Receiver<T> for CountingReceiver {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
+        if offer.waiting_count() + 1 >= self.count {
+            offer.leave_port();
+            let waker = self.waker.lock().take();
+            waker.into_iter().for_each(|waker| offer.wake(waker));
+        }
+        Verdict::Reject
+    }
+
+    fn needs(&self) -> usize {
+        self.count
+    }
+
+    fn ended(&self) {
+        let waker = self.waker.lock().take();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Borrowed("awaited look at several items")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
+
+    /// A port, and another one that is told what a wait for three of its items says.
+    fn waits_for_3(replay: &Replay) -> (Port<u32>, Port<bool>) {
+        let (port, told) = (Port::new(), Port::new());
+        let (items, out) = (port.clone(), told.clone());
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("waits")));
+        spawn(&queue, async move {
+            let _ = out.post(enough(&items, 3).await);
+        })
+        .expect("the queue is open");
+        replay.run();
+        (port, told)
+    }
+
+    #[test]
+    fn a_wait_for_several_items_ends_when_so_many_are_there_at_once() {
+        let replay = Replay::new(1);
+        let (port, told) = waits_for_3(&replay);
+        for n in 0..4 {
+            port.post(n).expect("it is open");
+            replay.run();
+            assert_eq!(port.test(), Some(n));
+        }
+        assert_eq!((told.test(), port.receiver_count()), (None, 1));
+        (0..2).for_each(|n| port.post(n).expect("it is open"));
+        replay.run();
+        assert_eq!(told.test(), None);
+        port.post(2).expect("it is open");
+        replay.run();
+        assert_eq!((told.test(), port.receiver_count()), (Some(true), 0));
+        assert_eq!(port.items(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_wait_for_several_items_ends_when_no_more_can_come() {
+        let replay = Replay::new(2);
+        let (port, told) = waits_for_3(&replay);
+        (0..2).for_each(|n| port.post(n).expect("it is open"));
+        port.close();
+        replay.run();
+        assert_eq!((told.test(), port.item_count()), (Some(false), 2));
+        assert_eq!(port.receiver_count(), 0);
+    }
+}

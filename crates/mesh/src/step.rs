@@ -1,0 +1,142 @@
+//! One step over several ports: something of each of them, all or none, or of the first.
+//!
+//! ```text
+//!   1. wait until each port has what is wanted      nothing is taken
+//!   2. reserve it, by the order of their names; one has too little: all goes back, and 1 again
+//!   3. tell each owner that it is taken
+//! ```
+//!
+//! Reservations are made in one order everywhere, and never wait for an item: so they do not wait
+//! for each other.
+
+use crate::TakeError;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+pub(crate) type StepFuture<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
+
+/// What names a port, and its place in the order: ports that only their own process has come last.
+#[doc(hidden)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepName {
+    Key(String),
+    Number(u64),
+}
+
+/// What a step takes of one port. Dropped, it gives back what it has reserved.
+#[doc(hidden)]
+pub trait StepPart: Send {
+    fn name(&self) -> StepName;
+
+    /// Waits until the port has what is wanted, and takes nothing.
+    fn ready(&mut self) -> StepFuture<'_, Result<(), TakeError>>;
+
+    /// Reserves it. `false`: there is too little now.
+    fn reserve(&mut self) -> StepFuture<'_, Result<bool, TakeError>>;
+
+    fn give_back(&mut self) -> StepFuture<'_, ()>;
+
+    /// What is reserved is taken.
+    fn take(&mut self) -> StepFuture<'_, Result<(), TakeError>>;
+}
+
+/// Takes what each part wants, all or none.
+pub(crate) async fn take_each(mut parts: Vec<&mut dyn StepPart>) -> Result<(), TakeError> {
+    parts.sort_by_cached_key(|part| part.name());
+    differ(&parts)?;
+    loop {
+        ready_each(&mut parts).await?;
+        if reserve_each(&mut parts).await? {
+            break;
+        }
+        // Somebody else was faster. What is held goes back, and before this asks again.
+        for part in &mut parts {
+            part.give_back().await;
+        }
+    }
+    let mut wrong = None;
+    for part in &mut parts {
+        if let Err(error) = part.take().await {
+            wrong = wrong.or(Some(error));
+        }
+    }
+    wrong.map_or(Ok(()), Err)
+}
+
+/// Takes what the first part wants whose port has it: the place of the part.
+pub(crate) async fn take_one(mut parts: Vec<&mut dyn StepPart>) -> Result<usize, TakeError> {
+    if parts.is_empty() {
+        return Err(TakeError::Nothing);
+    }
+    loop {
+        let at = first_ready(&mut parts).await?;
+        if parts[at].reserve().await? {
+            parts[at].take().await?;
+            return Ok(at);
+        }
+    }
+}
+
+/// Two parts of one port would wait for each other.
+fn differ(parts: &[&mut dyn StepPart]) -> Result<(), TakeError> {
+    let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
+    let twice = names.windows(2).find(|two| two[0] == two[1]);
+    twice.map_or(Ok(()), |two| Err(TakeError::Twice(two[0].to_string())))
+}
+
+/// Waits for all at once: who can never be ready ends it.
+async fn ready_each(parts: &mut [&mut dyn StepPart]) -> Result<(), TakeError> {
+    let waits = parts.iter_mut().map(|part| Some(part.ready()));
+    let mut waits: Vec<_> = waits.collect();
+    poll_fn(|context| {
+        let mut are_ready = true;
+        for place in &mut waits {
+            let Some(wait) = place else { continue };
+            match wait.as_mut().poll(context) {
+                Poll::Ready(Ok(())) => *place = None,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => are_ready = false,
+            }
+        }
+        if are_ready {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+async fn reserve_each(parts: &mut [&mut dyn StepPart]) -> Result<bool, TakeError> {
+    for part in parts {
+        if !part.reserve().await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The place of the first part whose port has what it wants.
+async fn first_ready(parts: &mut [&mut dyn StepPart]) -> Result<usize, TakeError> {
+    let mut waits: Vec<_> = parts.iter_mut().map(|part| part.ready()).collect();
+    poll_fn(|context| {
+        for (at, wait) in waits.iter_mut().enumerate() {
+            if let Poll::Ready(ready) = wait.as_mut().poll(context) {
+                return Poll::Ready(ready.map(|()| at));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+impl fmt::Display for StepName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepName::Key(key) => f.write_str(key),
+            StepName::Number(number) => write!(f, "number {number} of this process"),
+        }
+    }
+}
