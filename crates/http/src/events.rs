@@ -131,8 +131,9 @@ fn number(name: &str, value: &str) -> Result<u64, Refusal> {
         .map_err(|_| Refusal::bad(format!("{name} is {value:?}; write a version, such as 17")))
 }
 
-/// Sends what comes as `write` has it, until nobody reads, the subscription has ended, or the server
-/// stops. What is there when the server stops is sent still: it may be that the service has ended.
+/// Sends what comes as `write` has it, until nobody reads, the subscription has ended, or the
+/// server stops. What is there when the server stops is sent still: it may be that the service has
+/// ended.
 pub(crate) async fn pump(
     port: &Port<Arc<AnyNotification>>,
     sender: &mpsc::Sender<Bytes>,

@@ -25,7 +25,7 @@ pub trait TakePart {
 /// Several parts on their way.
 #[doc(hidden)]
 pub trait IntoSteps {
-    type Steps;
+    type Steps: Send;
     fn into_steps(self) -> Self::Steps;
     fn each(steps: &mut Self::Steps) -> Vec<&mut dyn StepPart>;
 }
@@ -94,10 +94,14 @@ pub trait TakeChoice: IntoSteps {
 /// # drop(exported);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub async fn take_all<P: TakeParts>(ports: P) -> Result<P::Items, TakeError> {
+pub fn take_all<P: TakeParts>(
+    ports: P,
+) -> impl Future<Output = Result<P::Items, TakeError>> + Send {
     let mut steps = ports.into_steps();
-    take_each(P::each(&mut steps)).await?;
-    P::items(steps).ok_or(TakeError::Nothing)
+    async move {
+        take_each(P::each(&mut steps)).await?;
+        P::items(steps).ok_or(TakeError::Nothing)
+    }
 }
 
 /// Takes what the first part gives whose port has it. The others keep their items. If several have
@@ -142,10 +146,14 @@ pub async fn take_all<P: TakeParts>(ports: P) -> Result<P::Items, TakeError> {
 /// # drop(exported);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub async fn take_first<C: TakeChoice>(ports: C) -> Result<C::Taken, TakeError> {
+pub fn take_first<C: TakeChoice>(
+    ports: C,
+) -> impl Future<Output = Result<C::Taken, TakeError>> + Send {
     let mut steps = ports.into_steps();
-    let at = take_one(C::each(&mut steps)).await?;
-    C::taken(steps, at).ok_or(TakeError::Nothing)
+    async move {
+        let at = take_one(C::each(&mut steps)).await?;
+        C::taken(steps, at).ok_or(TakeError::Nothing)
+    }
 }
 
 macro_rules! parts {
