@@ -51,7 +51,8 @@ impl Remote for Wire {
     fn call(&self, name: &str, body: Value, options: Options) -> Answering {
         let good = *self.is_good.lock();
         let fate = if good { 9 } else { self.draw(10) };
-        let (there, back) = (self.draw(60), self.draw(60));
+        // Much less than a step of the world: a robot that is behind catches up.
+        let (there, back) = (self.draw(20), self.draw(20));
         let far = self.far.clone();
         let name = name.to_owned();
         let cut = || Fault::new(FaultCode::Unavailable, "the connection was cut");
