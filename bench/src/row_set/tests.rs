@@ -117,7 +117,7 @@ fn every_row_of_ranks_runs() {
 #[test]
 fn every_row_of_search_runs() {
     let (rows, missing) = tried(RowSet::Search, MeasuringConfig::default(), &[]);
-    assert_eq!((rows.len(), missing.len()), (8, 0));
+    assert_eq!((rows.len(), missing.len()), (10, 0));
     assert!(
         rows.iter()
             .all(|row| row.motet > 0.0 && row.absent.is_empty())

@@ -7,7 +7,7 @@ use crate::site::ServerShared;
 use motet_sync::Mutex;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -91,7 +91,15 @@ impl ConnectionRoom {
 
     fn take(&self, stream: TcpStream, from: IpAddr, site: Arc<ServerShared>) {
         let share = site.limits.per_address;
-        let Some(counted) = site.connections.enter(from, share) else {
+        // A program of this machine may come from any address of it.
+        let local = stream.local_addr();
+        let is_own = local.is_ok_and(|own| own.ip().to_canonical() == from.to_canonical());
+        let counted_as = if is_own {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            from
+        };
+        let Some(counted) = site.connections.enter(counted_as, share) else {
             let reason = format!(
                 "{share} connections come from {from} already; use one for several requests"
             );

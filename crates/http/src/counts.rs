@@ -3,7 +3,7 @@
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 /// The connections of a server, of all its threads together.
@@ -36,7 +36,7 @@ impl ConnectionCounts {
     pub(crate) fn enter(self: &Arc<Self>, from: IpAddr, share: usize) -> Option<CountedConnection> {
         // The same address, by whichever protocol it comes.
         let from = from.to_canonical();
-        let address = (!from.is_loopback()).then_some(from);
+        let address = (!from.is_loopback()).then(|| share_of(from));
         let mut now = self.now.lock();
         if let Some(address) = address {
             let own = now.by_address.get(&address).copied().unwrap_or(0);
@@ -69,6 +69,14 @@ impl ConnectionCounts {
     /// How many were refused since the start: for want of room, and beyond the share of an address.
     pub(crate) fn refused(&self) -> [u64; 2] {
         [&self.without_room, &self.beyond_share].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// Whose share it is: by IPv6 a machine has as many addresses as begin with the same 64 bits.
+fn share_of(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) >> 64 << 64).into(),
     }
 }
 

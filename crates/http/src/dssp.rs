@@ -201,6 +201,8 @@ async fn carried(
             state::write(&name, &Value::Null, &mut text);
         }
         "Subscribe" => {
+            // Who is told carries it out: that changes something there.
+            caller.may_change().map_err(denied)?;
             let id = notify::subscribe(site, service, (message.soap, body), options).await?;
             state::write(&name, &id, &mut text);
         }

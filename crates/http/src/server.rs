@@ -232,7 +232,8 @@ fn start_own(
             listener.close();
             room.until_empty(site.limits.stop_time).await;
         });
-        drop(runtime);
+        // Not until a name is looked up that a subscriber has.
+        runtime.shutdown_background();
         drop(ended);
     };
     let thread = spawn_named("motet-http", body)?;

@@ -30,22 +30,26 @@ pub(crate) async fn stream(
     headers: &HeaderMap,
     caller: &Caller,
 ) -> Result<HttpReply, Refusal> {
-    let services = services(site, target)?;
+    let services = services(site, target, headers.contains_key(&LAST_EVENT))?;
     let wanted = wanted(target, &services)?;
     let mut seen = seen(headers, services.len())?;
     if !wanted.sync {
         // Who has no number yet resumes behind this one.
         for (seen, service) in seen.iter_mut().zip(&services) {
-            seen.get_or_insert_with(|| service.state_version());
+            let version = || service.client.as_ref().map(AnyClient::state_version);
+            *seen = seen.or_else(version);
         }
     }
     let (sender, receiver) = mpsc::channel(AHEAD);
-    if seen.iter().any(Option::is_some) {
+    let first = begin(&services, &seen);
+    if !first.is_empty() {
         // There is room: nothing else was sent.
-        drop(sender.try_send(Bytes::from(format!("id: {}\n\n", numbers(&seen)))));
+        drop(sender.try_send(Bytes::from(first)));
     }
     let last = Arc::new(LastVersions(Mutex::new(seen.clone())));
-    for (at, service) in services.into_iter().enumerate() {
+    let there = services.into_iter().map(|service| service.client);
+    let there = there.enumerate().filter_map(|(at, it)| Some((at, it?)));
+    for (at, service) in there {
         let mut options = Options::default();
         options.principal = Some(Arc::clone(&caller.role));
         let mut how = wanted.clone();
@@ -63,36 +67,68 @@ pub(crate) async fn stream(
     Ok(streamed(receiver))
 }
 
+/// A service that a query names. Who resumes may name one that has ended meanwhile.
+struct NamedService {
+    path: String,
+    client: Option<AnyClient>,
+}
+
 /// The services that the query names, each once.
-fn services(site: &ServerShared, target: &RequestTarget) -> Result<Vec<AnyClient>, Refusal> {
+fn services(
+    site: &ServerShared,
+    target: &RequestTarget,
+    resumes: bool,
+) -> Result<Vec<NamedService>, Refusal> {
     let all = target.parameters.iter().filter(|(name, _)| name == "of");
     let paths = all.flat_map(|(_, paths)| paths.split(','));
-    let mut services: Vec<AnyClient> = Vec::new();
+    let mut services: Vec<NamedService> = Vec::new();
+    let mut unknown = None;
     for path in paths {
         let found = site.node.find_front(path);
-        let Some((service, "")) = found else {
-            let reason =
-                format!("there is no service at {path:?}; GET / lists those that there are");
-            let status = StatusCode::NOT_FOUND;
-            return Err(Refusal::new(status, FaultCode::UnknownService, reason));
-        };
-        if services.iter().any(|known| known.path() == service.path()) {
+        let client = found.and_then(|(client, rest)| rest.is_empty().then_some(client));
+        if client.is_none() {
+            unknown = unknown.or(Some(path));
+        }
+        let own = client.as_ref().map_or(path, AnyClient::path).to_owned();
+        if services.iter().any(|known| known.path == own) {
             return Err(Refusal::bad(format!("{path} is named twice; name it once")));
         }
-        services.push(service);
+        services.push(NamedService { path: own, client });
         if services.len() > MOST {
             let reason = format!("a stream is of {MOST} services at most; use several");
             return Err(Refusal::bad(reason));
         }
     }
-    match services.is_empty() {
-        true => Err(Refusal::bad("say of which services, as by ?of=/a,/b")),
-        false => Ok(services),
+    let is_any_there = services.iter().any(|service| service.client.is_some());
+    match unknown {
+        Some(path) if !(resumes && is_any_there) => {
+            let reason =
+                format!("there is no service at {path:?}; GET / lists those that there are");
+            let status = StatusCode::NOT_FOUND;
+            Err(Refusal::new(status, FaultCode::UnknownService, reason))
+        }
+        _ if services.is_empty() => Err(Refusal::bad("say of which services, as by ?of=/a,/b")),
+        _ => Ok(services),
     }
 }
 
+/// The numbers that are known, and which services have ended while nobody read.
+fn begin(services: &[NamedService], seen: &[Option<u64>]) -> String {
+    let mut text = String::new();
+    if seen.iter().any(Option::is_some) {
+        text = format!("id: {}\n\n", numbers(seen));
+    }
+    for (service, version) in services.iter().zip(seen) {
+        if service.client.is_none() {
+            let data = json!({"service": service.path, "version": version, "body": null});
+            text.push_str(&format!("event: gone\ndata: {data}\n\n"));
+        }
+    }
+    text
+}
+
 /// What each of them is to tell.
-fn wanted(target: &RequestTarget, services: &[AnyClient]) -> Result<Subscribe, Refusal> {
+fn wanted(target: &RequestTarget, services: &[NamedService]) -> Result<Subscribe, Refusal> {
     let others = target.parameters.iter().filter(|(name, _)| name != "of");
     let target = RequestTarget {
         path: target.path.clone(),
@@ -105,10 +141,22 @@ fn wanted(target: &RequestTarget, services: &[AnyClient]) -> Result<Subscribe, R
         ));
     }
     for name in &wanted.operations {
-        let mut told = services.iter().map(|service| told_of(service, name));
+        let there = services
+            .iter()
+            .filter_map(|service| service.client.as_ref());
         // One that tells of it is enough.
-        if !told.any(|told| told.is_ok()) {
-            told_of(&services[0], name)?;
+        let mut refused = None;
+        for service in there {
+            match told_of(service, name) {
+                Ok(_) => {
+                    refused = None;
+                    break;
+                }
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+        if let Some(why) = refused {
+            return Err(why);
         }
     }
     Ok(wanted)

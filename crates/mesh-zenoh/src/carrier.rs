@@ -284,7 +284,7 @@ mod tests {
             let claim = a.session().liveliness().declare_token(claim).wait();
             claim.expect("a claim")
         };
-        let earlier = claimed(1);
+        let earlier = claimed(new_start().expect("a number"));
         assert!(is_taken(&config("b", a.addresses())), "by the earlier one");
         drop(earlier);
         // One that claims it later and does not go has seen no other: it joins.

@@ -11,7 +11,7 @@
 
 use crate::error::MeshJoinError;
 use crate::identity::MemberIdentity;
-use crate::key::wall;
+use crate::key::{EARLIER, wall};
 use crate::token::{ROOT, TokenKind, shown_by, token};
 use motet_sync::Parker;
 use std::time::{Duration, Instant};
@@ -43,6 +43,8 @@ enum ClaimStanding {
 fn standing(own: u64, (kind, other): (TokenKind, u64)) -> ClaimStanding {
     match kind {
         _ if other == own => ClaimStanding::Alone,
+        // A start takes no minute: somebody repeats the claim of one that is long over.
+        TokenKind::Claim if other.saturating_add(EARLIER) < own => ClaimStanding::Alone,
         TokenKind::Claim if other < own => ClaimStanding::GivesWay,
         TokenKind::Claim | TokenKind::Node => ClaimStanding::Waits,
     }
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn sem_g589_of_two_starts_that_see_each_other_one_gives_way_and_one_waits() {
-        for (one, other) in [(1, 2), (7, 1 << 60)] {
+        for (one, other) in [(1, 2), (7, 7 + EARLIER)] {
             let claim = |start| (TokenKind::Claim, start);
             assert_eq!(standing(one, claim(other)), ClaimStanding::Waits);
             assert_eq!(standing(other, claim(one)), ClaimStanding::GivesWay);
@@ -131,6 +133,8 @@ mod tests {
                 assert_eq!(standing(own, shown), ClaimStanding::Waits);
             }
         }
+        let repeated = (TokenKind::Claim, 7);
+        assert_eq!(standing(8 + EARLIER, repeated), ClaimStanding::Alone);
         assert!(ClaimStanding::Alone < ClaimStanding::Waits);
         assert!(ClaimStanding::Waits < ClaimStanding::GivesWay);
     }

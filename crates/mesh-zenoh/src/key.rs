@@ -151,6 +151,10 @@ fn since_1970() -> Duration {
     now.unwrap_or(Duration::ZERO)
 }
 
+/// How much earlier than this node another one of its name has started that listens by now: in the
+/// numbers of starts, which are microseconds and 12 bits more.
+pub(crate) const EARLIER: u64 = 60_000_000 << 12;
+
 /// The number of a start of a node: no other has it, and that of a later one is larger, unless the
 /// clock of the wall was set back. Microseconds, and 12 bits at random.
 pub(crate) fn new_start() -> Option<u64> {

@@ -111,6 +111,8 @@ pub(crate) struct Link {
     parts: Vec<u8>,
     /// This node has said that it leaves.
     left: bool,
+    /// The peer has been told so, behind all that it is sent.
+    said: bool,
     /// The peer has heard so, or leaves as well.
     is_heard: bool,
     /// The peer has said that it leaves.
@@ -138,6 +140,7 @@ impl Link {
             checked: 0,
             parts: Vec::new(),
             left: false,
+            said: false,
             is_heard: false,
             leaves: false,
         };
@@ -210,11 +213,19 @@ impl Link {
         flush
     }
 
-    /// This node leaves: sends what waits for other frames, since none follows, and says so.
+    /// This node leaves: sends what waits for other frames, since none follows, and then says so.
     pub(crate) fn leave(&mut self, now: Instant, out: Out<'_>) {
-        self.send_waiting(Which::All, now, out);
         self.left = true;
-        if self.up {
+        self.is_heard |= self.leaves;
+        self.send_waiting(Which::All, now, out);
+        self.say_left(false, out);
+    }
+
+    /// Says that this node leaves, if it does, once nothing waits; or `at_last`, once the peer has
+    /// had its time to take that.
+    pub(crate) fn say_left(&mut self, at_last: bool, out: Out<'_>) {
+        let is_due = self.left && self.up && (at_last || self.waiting.is_empty());
+        if is_due && !std::mem::replace(&mut self.said, true) {
             self.seal(FramePriority::Ordered, with_head(&[]), LEAVES, out);
         }
     }
@@ -308,6 +319,7 @@ impl Link {
             rights.cloned().unwrap_or_default(),
         );
         self.tell(up, MAX_CREDENTIAL, out);
+        self.say_left(false, out);
     }
 
     /// The link is broken: the next one has a new session.
@@ -328,7 +340,7 @@ impl Link {
         (self.received, self.told) = (0, 0);
         self.waiting = Waiting::default();
         self.parts = Vec::new();
-        (self.is_heard, self.leaves) = (false, false);
+        (self.said, self.is_heard, self.leaves) = (false, false, false);
     }
 
     /// A heartbeat, which also confirms what has come and what is taken.

@@ -8,7 +8,7 @@ use self::name_lock::NameLock;
 use self::node_file::{NodeFile, file_name, is_node, node_of, start_of};
 use crate::claim::LOOK;
 use crate::error::MeshJoinError;
-use crate::key::{KeyFileError, RunKey};
+use crate::key::{EARLIER, KeyFileError, RunKey};
 use motet_sync::Parker;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
@@ -30,10 +30,6 @@ const TRIES: u32 = 100;
 
 /// How long an address may take to answer.
 const ANSWER: Duration = Duration::from_millis(200);
-
-/// How much earlier than this node another one of its name has started that listens by now: in the
-/// numbers of starts, which are microseconds and 12 bits more.
-const EARLIER: u64 = 60_000_000 << 12;
 
 /// What lies in a folder where nodes meet, seen without joining: who listens where, and the key.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
 use crate::flow::Hub;
-use crate::frame::encode;
+use crate::frame::{MAX_ANSWER, encode};
 use crate::peers::PeerChange;
 use crate::{Key, MeshError, PeerName};
 use motet_dispatch::Causality;
@@ -202,6 +202,23 @@ pub(crate) fn served(key: &Key) -> String {
     format!("{key}/.port")
 }
 
+/// Items as they go over a link, in an answer of at most so many bytes.
+fn encode_all<T: Serialize>(items: &[T], most: usize) -> Result<Vec<Vec<u8>>, String> {
+    /// What an answer, and each item, takes beside the bytes: the numbers of their lengths.
+    const BESIDE: usize = 16;
+    let mut room = most.saturating_sub(BESIDE);
+    let write = |item: &T| {
+        let bytes = encode(item).map_err(|why| format!("an item cannot be written: {why}"))?;
+        let left = room.checked_sub(bytes.len() + BESIDE);
+        room = left.ok_or_else(|| {
+            let count = items.len();
+            format!("{count} items have more than the {most} bytes that go over a link; take fewer")
+        })?;
+        Ok(bytes)
+    };
+    items.iter().map(write).collect()
+}
+
 impl<T: Serialize + Send + 'static> ExportedPort<T> {
     fn answer(self: &Arc<Self>, request: Request<ExportRequest, ExportAnswer>) {
         match request.value.clone() {
@@ -234,8 +251,9 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             request.answer(&ExportAnswer::Empty);
             return;
         };
-        let written: Result<Vec<_>, _> = items.iter().map(encode).collect();
-        match written {
+        let is_here = (self.core.upgrade()).is_some_and(|core| *core.name() == request.from);
+        let most = if is_here { usize::MAX } else { MAX_ANSWER };
+        match encode_all(&items, most) {
             Ok(bytes) => {
                 let is_kept = self.keep((request.from.clone(), ticket), items);
                 request.answer(&match is_kept {
@@ -245,7 +263,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             }
             Err(why) => {
                 self.put_back(items);
-                request.refuse(format!("an item cannot be written: {why}"));
+                request.refuse(why);
             }
         }
     }
@@ -298,10 +316,8 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         true
     }
 
-    /// The first comes to the front last.
     fn put_back(&self, items: Vec<T>) {
-        let items = items.into_iter().rev();
-        items.for_each(|item| self.port.bring_to_front(item));
+        self.port.bring_to_front(items);
     }
 }
 
@@ -351,9 +367,8 @@ impl<T: Send + 'static> ExportedPort<T> {
             .extract_if(.., |of, kept| which(of, kept.since));
         let mut back: Vec<_> = back.map(|(_, kept)| kept).collect();
         drop(state);
-        // The first that was taken comes to the front last.
-        back.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.number));
-        back.into_iter().for_each(|kept| self.put_back(kept.items));
+        back.sort_unstable_by_key(|kept| kept.number);
+        self.put_back(back.into_iter().flat_map(|kept| kept.items).collect());
     }
 
     /// The port is exported no longer.

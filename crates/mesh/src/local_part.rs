@@ -26,10 +26,10 @@ impl<T: Send + 'static> LocalPart<T> {
         LocalPart { port, count, items }
     }
 
-    /// The first comes to the front last.
     fn bring_back(&mut self) {
-        let items = mem::take(&mut self.items).into_iter().rev();
-        items.for_each(|item| self.port.bring_to_front(item));
+        if !self.items.is_empty() {
+            self.port.bring_to_front(mem::take(&mut self.items));
+        }
     }
 }
 

@@ -304,9 +304,10 @@ impl Reservation {
     }
 
     async fn give_back(mut self) {
-        self.open = false;
         // Without an answer the owner takes it back by itself, later.
         let _ = settle(&self.core, &self.own, self.ticket, false).await;
+        // Dropped before, it tells the owner again.
+        self.open = false;
     }
 }
 

@@ -52,17 +52,11 @@ pub(crate) async fn take_each(mut parts: Vec<&mut dyn StepPart>) -> Result<(), T
             break;
         }
         // Somebody else was faster. What is held goes back, and before this asks again.
-        for part in &mut parts {
-            part.give_back().await;
-        }
+        at_once(parts.iter_mut().map(|part| part.give_back()).collect()).await;
     }
-    let mut wrong = None;
-    for part in &mut parts {
-        if let Err(error) = part.take().await {
-            wrong = wrong.or(Some(error));
-        }
-    }
-    wrong.map_or(Ok(()), Err)
+    // At once: a reservation may end while it is waited for the link of another one.
+    let told = at_once(parts.iter_mut().map(|part| part.take()).collect()).await;
+    told.into_iter().collect()
 }
 
 /// Takes what the first part wants whose port has it: the place of the part.
@@ -107,6 +101,26 @@ async fn ready_each(parts: &mut [&mut dyn StepPart]) -> Result<(), TakeError> {
         }
     })
     .await
+}
+
+/// Waits for all, which go on beside each other: what each gives.
+async fn at_once<R>(waits: Vec<StepFuture<'_, R>>) -> Vec<R> {
+    let mut waits: Vec<_> = waits.into_iter().map(|wait| (wait, None)).collect();
+    poll_fn(|context| {
+        for (wait, given) in &mut waits {
+            if given.is_none()
+                && let Poll::Ready(gives) = wait.as_mut().poll(context)
+            {
+                *given = Some(gives);
+            }
+        }
+        match waits.iter().all(|(_, given)| given.is_some()) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+    waits.into_iter().filter_map(|(_, given)| given).collect()
 }
 
 async fn reserve_each(parts: &mut [&mut dyn StepPart]) -> Result<bool, TakeError> {

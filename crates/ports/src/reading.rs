@@ -1,5 +1,6 @@
 //! Reading a port without a receiver: looking at what waits, and taking it.
 
+use crate::deferred::Deferred;
 use crate::delivery::{ItemDelivery, item_of, items_of, token};
 use crate::port::Port;
 use crate::predicate;
@@ -23,11 +24,16 @@ impl<T: Send + 'static> Port<T> {
         self.take_multiple(count).map(items_of)
     }
 
-    /// Brings an item that was taken back to the front, also of a closed port, without causalities.
-    /// Receivers are asked first; one whose queue has no room is passed by, until it has.
+    /// Brings items that were taken together back to the front, in their order, also of a closed
+    /// port, without causalities. Receivers are offered all that waits then; one whose queue has no
+    /// room is passed by, until it has.
     #[doc(hidden)]
-    pub fn bring_to_front(&self, item: T) {
-        self.core().put_back(token(item));
+    pub fn bring_to_front(&self, items: Vec<T>) {
+        let parcels = items.into_iter().map(token).collect();
+        let mut deferred = Deferred::default();
+        self.core()
+            .locked(|state| state.bring_to_front(parcels, &mut deferred));
+        deferred.carry_out();
     }
 
     /// Copies of the waiting items, oldest first.

@@ -228,7 +228,11 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
                 self.count(nodes);
             }
             Message::Tally(nodes) => self.count(nodes),
-            Message::Failed(stop) => self.rank.stop = Some(stop),
+            Message::Failed(stop) => {
+                if !matches!(self.rank.stop, Some(SearchStop::Fault(_))) {
+                    self.rank.stop = Some(stop);
+                }
+            }
             Message::Task { .. } | Message::End(_) => {}
         }
     }

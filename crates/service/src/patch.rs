@@ -67,8 +67,8 @@ impl Patch {
     }
 }
 
-/// So many values, and bytes of texts, one patch copies and moves. Else a list that is copied into
-/// itself a few times takes all memory.
+/// So many values, and bytes of texts, one patch adds, copies and moves. Else a list that is copied
+/// into itself a few times takes all memory.
 const ROOM: usize = 1 << 20;
 
 /// So many bytes of memory are what one patch copies: small objects take more than their values.

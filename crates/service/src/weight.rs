@@ -20,7 +20,8 @@ pub(crate) fn weight(value: &Value) -> usize {
         }
         Value::Object(fields) => {
             let field = |(name, value): (&String, &Value)| FIELD + name.len() + weight(value);
-            size_of::<Value>() + NODE + fields.iter().map(field).sum::<usize>()
+            let node = if fields.is_empty() { 0 } else { NODE };
+            size_of::<Value>() + node + fields.iter().map(field).sum::<usize>()
         }
     }
 }

@@ -34,13 +34,16 @@ pub(crate) fn uniform(drawn: u64) -> f64 {
 /// [0, 1).
 ///
 /// # Panics
-/// When the mean is negative or no finite number.
+/// When the mean is negative or no number. An infinite one gives [`Time::MAX`].
 #[track_caller]
 pub(crate) fn exponential(mean: f64, uniform: f64) -> Time {
     assert!(
-        mean >= 0.0 && mean.is_finite(),
-        "an exponential time has a finite mean of 0 or more, and the mean is {mean}"
+        mean >= 0.0,
+        "an exponential time has a mean of 0 or more, and the mean is {mean}"
     );
+    if mean.is_infinite() {
+        return Time::MAX;
+    }
     // 1 - u is never 0.
     (-mean * (1.0 - uniform).ln()).round() as Time
 }
@@ -68,7 +71,10 @@ mod tests {
             assert!((found - known).abs() < 5.0 * deviation, "{found} of {mean}");
         }
         assert_eq!(exponential(0.0, 0.9), 0);
-        assert_eq!(exponential(1e300, 0.9), Time::MAX);
+        for endless in [1e300, f64::INFINITY] {
+            assert_eq!(exponential(endless, 0.9), Time::MAX);
+        }
+        assert_eq!(exponential(f64::INFINITY, 0.0), Time::MAX);
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl<'a, E> Out<'a, E> {
     /// 15 % for 0.5. Let a tick be short beside what is drawn.
     ///
     /// # Panics
-    /// When `mean` is negative or no finite number.
+    /// When `mean` is negative or no number. An infinite one gives [`Time::MAX`].
     #[inline]
     #[track_caller]
     pub fn exponential(&mut self, mean: f64) -> Time {

@@ -1,14 +1,12 @@
 //! Processes: async functions that live in virtual time, and wait for it and for each other.
 //!
 //! One thread runs them all, in an order that nothing but the model decides: by time, then by who
-//! was to go on first.
+//! was to go on first. The words are those of SimPy.
 //!
 //! ```text
 //!   calendar  (time, number) ─► process goes on ─► waits: for a time, a resource, an item, an amount, a process
 //!   ready     who goes on now, in order  ◄──────── is woken by whoever gives what it waits for
 //! ```
-//!
-//! The words are those of SimPy.
 
 mod calendar;
 mod container;
@@ -231,7 +229,7 @@ impl Sim {
     /// It is rounded as that of [`Out::exponential`](crate::Out::exponential).
     ///
     /// # Panics
-    /// When `mean` is negative or no finite number.
+    /// When `mean` is negative or no number. An infinite one gives [`Time::MAX`].
     #[must_use]
     #[track_caller]
     pub fn exponential(&self, mean: f64) -> Time {
@@ -309,9 +307,10 @@ impl Core {
         let mut facilities = self.facilities.borrow_mut();
         if facilities.len() == facilities.capacity() {
             facilities.retain(|facility| facility.strong_count() > 0);
+            let kept = facilities.len();
+            facilities.reserve(kept + 1);
         }
-        let facility: Weak<dyn Facility> = Rc::downgrade(facility) as Weak<dyn Facility>;
-        facilities.push(facility);
+        facilities.push(Rc::downgrade(facility) as Weak<dyn Facility>);
     }
 
     /// The process goes on now, after those that were to go on before.

@@ -82,7 +82,7 @@ impl Drop for Shown<'_> {
 }
 
 /// Gives a reader the texts of a corpus and so many inputs made of them. It takes no more memory
-/// than 64 bytes for each of an input's, or `most`, where the allocator is
+/// than 64 bytes for each of an input's, or `each` if that is more, where the allocator is
 /// [`Counting`](crate::Counting).
 ///
 /// # Panics
@@ -94,14 +94,15 @@ impl Drop for Shown<'_> {
 /// let corpus = Corpus { whole: &["1, 2"], pieces: &[",", "-"] };
 /// fuzz(100, &corpus, 0, |bytes| drop(String::from_utf8_lossy(bytes).parse::<i32>()));
 /// ```
-pub fn fuzz(inputs: usize, corpus: &Corpus, most: usize, mut read: impl FnMut(&[u8])) {
+pub fn fuzz(inputs: usize, corpus: &Corpus, each: usize, mut read: impl FnMut(&[u8])) {
     let mut random = Random::new(inputs as u64);
     let texts = corpus.whole.iter().map(|text| text.as_bytes().to_vec());
     let changed = (0..inputs).map(|_| corpus.next(&mut random));
     for input in texts.chain(changed) {
         let shown = Shown(&input);
         let ((), taken) = most_memory(|| read(shown.0));
-        let allowed = most.max(OWN + EACH * input.len());
+        let each = each.max(EACH).saturating_mul(input.len());
+        let allowed = OWN.saturating_add(each);
         assert!(
             taken <= allowed,
             "{taken} bytes for {} of the input",

@@ -305,6 +305,13 @@ impl Publisher<'_> {
             }
             behind = self.behind();
         }
+        // What was told meanwhile.
+        while let Some(lost) = self.topic.losses().test() {
+            self.has_lost(&lost);
+        }
+        while let Some(change) = self.changes.test() {
+            warn(&change);
+        }
         let left: usize = behind.iter().map(not_accepted).sum();
         let slow = (left > 0).then(|| {
             let names = names(behind.iter());

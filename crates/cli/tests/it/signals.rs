@@ -123,7 +123,7 @@ fn sem_g505_a_second_interrupt_ends_the_program_at_once() {
     // One step of the fit takes seconds, and only then it looks for the first interrupt.
     let text: String = sequences()
         .lines()
-        .take(600)
+        .take(1800)
         .fold(String::new(), |text, line| text + line + "\n");
     let place = ProgramFolder::with("long.fa", text);
     let mut process = by_shell(&place, ":", "hmm fit long.fa -s 100 -t 1")

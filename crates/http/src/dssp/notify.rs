@@ -56,6 +56,9 @@ pub(super) async fn subscribe(
         told_of(service, name).map_err(Refusal::into_fault)?;
         how = how.operation(name);
     }
+    // One that has started anew, and subscribes again, is told once.
+    let name = format!("dssp {} {:?}", subscriber.url, how.operations);
+    how = how.named(&name);
     let place = Arc::clone(&site.dssp.places).try_acquire_owned();
     let place = place.map_err(|_| {
         let reason = "as many are told by DSSP as may; subscribe by /-/events";

@@ -2,7 +2,9 @@
 
 use crate::browser::Page;
 use crate::till::Shop;
+use motet_testkit::patience;
 use serde_json::json;
+use std::time::Instant;
 
 const VIEWS: [&str; 10] = [
     "services",
@@ -172,7 +174,12 @@ fn sem_g429_latencies_are_told_by_operation() {
     }
     shop.get("/till/-/wait?ms=30");
     assert_eq!(shop.get("/till/-/wait?body=30").json(), 30);
-    let text = shop.get("/metrics").body;
+    // A call is counted when it is over, which may be after its answer.
+    let wait = "motet_operation_seconds_count{service=\"/till\",operation=\"wait\"}";
+    let (begun, mut text) = (Instant::now(), String::new());
+    while !text.contains(wait) && begun.elapsed() < patience() {
+        text = shop.get("/metrics").body;
+    }
     let value = |line: &str| -> f64 {
         let found = text.lines().find_map(|own| own.strip_prefix(line));
         let found = found.unwrap_or_else(|| panic!("{line}: {text}"));

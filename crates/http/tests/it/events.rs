@@ -171,6 +171,16 @@ fn sem_g600_a_stream_of_several_resumes_behind_the_last_version_of_each() {
     let mut told = missed.map(|(_, service)| service);
     told.sort();
     assert_eq!(told, ["/box", "/till"]);
+    drop(events);
+    // One that has ended meanwhile does not end the other.
+    assert_eq!(shop.send("POST", "/box/-/drop", "", "").status, 200);
+    add(&shop, "/till", 3);
+    let mut events = watch(&shop, path, "last-event-id: 2,2\r\n");
+    let gone = ("event: gone;".to_owned(), "/box".to_owned());
+    assert_eq!(next_of(&mut events), gone);
+    let of_till = ("id: 3,2;event: deposit;".to_owned(), "/till".to_owned());
+    assert_eq!(next_of(&mut events), of_till);
+    assert_eq!(shop.get(path).status, 404);
 }
 
 #[test]

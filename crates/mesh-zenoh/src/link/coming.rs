@@ -101,6 +101,7 @@ impl Link {
             Confirmed::More => {
                 self.send_urgent(out);
                 self.send_waiting(Which::All, now, out);
+                self.say_left(false, out);
             }
             Confirmed::Known => {}
             Confirmed::NotSent => self.break_off("it confirms what was not sent", out),

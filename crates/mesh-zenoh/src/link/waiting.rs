@@ -125,6 +125,11 @@ impl Waiting {
         }
     }
 
+    /// Whether all has been sent.
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.urgent.is_empty()
+    }
+
     pub(super) fn push_urgent(&mut self, frame: &[u8]) {
         self.bytes += cost(frame.len()) as usize;
         self.urgent.push_back(with_head(frame));

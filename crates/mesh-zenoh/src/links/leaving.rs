@@ -17,19 +17,22 @@ impl Links {
     /// Leaves: the others are told at once, behind the last frames. The session is closed when they
     /// have heard it: that may overtake frames. The node may be dropped with a message that it
     /// takes: then another thread does it, since zenoh waits for those that bring messages.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close(self: &Arc<Self>) {
         let peers: Vec<_> = self.peers.lock().values().cloned().collect();
         for peer in &peers {
             self.act(peer, |_, link, out| link.leave(Instant::now(), out));
         }
-        let session = self.session.clone();
+        let links = Arc::clone(self);
         let close = move || {
             let until = Instant::now() + HEARD;
             while !peers.iter().all(has_heard_all) && Instant::now() < until {
                 let _ = Parker::new().park_timeout(LOOK);
             }
+            for peer in &peers {
+                links.act(peer, |_, link, out| link.say_left(true, out));
+            }
             // An error: it is closed already.
-            let _ = session.close().wait();
+            let _ = links.session.close().wait();
         };
         match BRINGS.with(Cell::get) {
             false => close(),

@@ -1,5 +1,5 @@
 //! The lock of a name in a folder: of all nodes that meet there one has it. The system takes it
-//! back when the process ends.
+//! back when the process ends, and all that it has forked without another program.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;

@@ -6,7 +6,8 @@ use crate::{Gap, MAX_ENTRIES, PeerName};
 use std::collections::BTreeMap;
 
 /// Of each peer the last subscriptions that went, as many as a node may have, and the number of the
-/// first sample that each of them misses.
+/// first sample that each of them misses. Of peers no more are known than a node may have topics:
+/// some never come back.
 #[derive(Default)]
 pub(super) struct AwayFlows(BTreeMap<PeerName, BTreeMap<u32, u64>>);
 
@@ -14,6 +15,9 @@ impl AwayFlows {
     /// A subscription goes. The next sample has this number.
     pub(super) fn goes(&mut self, to: &FlowTarget, next: u64) {
         if let FlowTarget::There(peer, subscription) = to {
+            if self.0.len() >= MAX_ENTRIES && !self.0.contains_key(peer) {
+                return;
+            }
             let of_peer = self.0.entry(peer.clone()).or_default();
             of_peer.insert(*subscription, next);
             if of_peer.len() > MAX_ENTRIES {

@@ -130,9 +130,18 @@ fn sem_g603_a_step_that_is_dropped_while_owners_are_told_keeps_nothing_of_this_n
         here.item_count() == 0
     });
     assert!(is_reserved && pair.port.item_count() == 0);
+    // Who waits meanwhile gets them in their order.
+    let (next, came) = (here.clone(), Port::new());
+    let out = came.clone();
+    spawn(&pair.net.queue("waits"), async move {
+        out.post(next.recv().await).unwrap();
+    })
+    .unwrap();
+    pair.net.replay.run_for(Duration::from_micros(5));
+    assert_eq!(came.test(), None);
     step.abort();
     pair.net.replay.run();
-    assert_eq!(here.items(), [2, 3]);
+    assert_eq!((came.items(), here.items()), (vec![2], vec![3]));
 }
 
 #[test]

@@ -131,6 +131,27 @@ impl<T: Send + 'static> PortState<T> {
         }
     }
 
+    /// Brings items that were taken together back to the front, in their order. Then receivers are
+    /// offered all that waits, oldest first.
+    pub(crate) fn bring_to_front(&mut self, parcels: Vec<ItemBox<T>>, deferred: &mut Deferred) {
+        for mut parcel in parcels.into_iter().rev() {
+            self.turned_away.comes_back();
+            // First: by the last stamp those in a row get theirs.
+            self.items.nodes(self.stamps.last(), self.by_type);
+            self.stamps.stamp(&mut parcel.stamp, ItemEntry::First);
+            self.insert(parcel, ItemEntry::First);
+        }
+        let receivers: Vec<_> = self.receivers().map(Arc::clone).collect();
+        for receiver in receivers {
+            if !self.offer_waiting(&receiver, deferred) {
+                let left = self.remove(&*receiver);
+                left.into_iter().for_each(|it| deferred.drop_later(it));
+            }
+            deferred.drop_later(receiver);
+        }
+        self.let_in_later(deferred);
+    }
+
     /// Offers the parcel to the receivers; gives it back if none takes it. If it is not
     /// `refusable`, those whose queues have no room are passed by.
     #[inline]

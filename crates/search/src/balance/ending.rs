@@ -45,7 +45,14 @@ impl<J: NodeWork> Balance<'_, '_, J> {
 
     /// All ranks are to stop.
     pub(super) fn stop(&mut self, stop: &SearchStop, from: Option<usize>) -> Result<(), CommError> {
-        if self.stop.is_some() {
+        if let Some(known) = &mut self.stop {
+            // All hear of it when they sum up.
+            if matches!(
+                (&*known, stop),
+                (SearchStop::Limit(_), SearchStop::Fault(_))
+            ) {
+                *known = stop.clone();
+            }
             return Ok(());
         }
         self.stop = Some(stop.clone());

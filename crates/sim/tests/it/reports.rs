@@ -94,9 +94,9 @@ impl Logical for Draws {
 }
 
 #[test]
-#[should_panic(expected = "the mean is inf")]
-fn sem_g595_an_endless_mean_is_refused_in_a_handler() {
-    let model = Model::new(1, |_| Draws(f64::INFINITY), Options::default());
+#[should_panic(expected = "the mean is -0.5")]
+fn sem_g595_a_mean_below_0_is_refused_in_a_handler() {
+    let model = Model::new(1, |_| Draws(-0.5), Options::default());
     let run = World::threads(1).run(async |comm| -> Result<(), SimError> {
         model.run(&comm, Mode::Sequential).await.map(drop)
     });

@@ -89,8 +89,7 @@ pub(crate) fn timings_on_motet(
         let mut counters = Vec::with_capacity(timings);
         for _ in 0..timings {
             // All but the first get a number behind it.
-            let create = Create::<Counter>::of().at("/counter");
-            let create = create.depth(messages[0].max(1024));
+            let create = Create::<Counter>::of().depth(messages[0].max(1024));
             counters.push(node.create(create).await?);
         }
         let (to, took) = reply();
