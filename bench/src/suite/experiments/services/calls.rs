@@ -87,9 +87,10 @@ pub(crate) fn timings_on_motet(
             .register::<Counter>()
             .start(&dispatcher)?;
         let mut counters = Vec::with_capacity(timings);
-        for _ in 0..timings {
-            // All but the first get a number behind it.
-            let create = Create::<Counter>::of().depth(messages[0].max(1024));
+        for number in 0..timings {
+            let path = format!("/counter-{number}");
+            let create = Create::<Counter>::of().at(&path);
+            let create = create.depth(messages[0].max(1024));
             counters.push(node.create(create).await?);
         }
         let (to, took) = reply();
