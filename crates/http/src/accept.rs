@@ -91,15 +91,9 @@ impl ConnectionRoom {
 
     fn take(&self, stream: TcpStream, from: IpAddr, site: Arc<ServerShared>) {
         let share = site.limits.per_address;
-        // A program of this machine may come from any address of it.
-        let local = stream.local_addr();
-        let is_own = local.is_ok_and(|own| own.ip().to_canonical() == from.to_canonical());
-        let counted_as = if is_own {
-            Ipv4Addr::LOCALHOST.into()
-        } else {
-            from
-        };
-        let Some(counted) = site.connections.enter(counted_as, share) else {
+        let local = stream.local_addr().ok();
+        let as_from = counted_as(from, local.map(|local| local.ip()));
+        let Some(counted) = site.connections.enter(as_from, share) else {
             let reason = format!(
                 "{share} connections come from {from} already; use one for several requests"
             );
@@ -199,6 +193,15 @@ async fn take_head(stream: &mut (impl AsyncRead + Unpin), most: usize) {
     }
 }
 
+/// As whose a connection counts, which came to this address: a program of this machine may come
+/// from any address of it.
+fn counted_as(from: IpAddr, to: Option<IpAddr>) -> IpAddr {
+    match to.is_some_and(|to| to.to_canonical() == from.to_canonical()) {
+        true => Ipv4Addr::LOCALHOST.into(),
+        false => from,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,6 +287,15 @@ mod tests {
             }
             assert!(ask(open(one).await).await.starts_with("HTTP/1.1 200 "));
         });
+    }
+
+    #[test]
+    fn sem_g599_a_program_of_this_machine_is_known_by_the_address_it_came_to() {
+        let [one, other, mapped] =
+            ["192.0.2.1", "192.0.2.2", "::ffff:192.0.2.1"].map(|ip| ip.parse::<IpAddr>().unwrap());
+        assert!(counted_as(one, Some(mapped)).is_loopback());
+        assert_eq!(counted_as(one, Some(other)), one);
+        assert_eq!(counted_as(one, None), one);
     }
 
     #[cfg(feature = "tls")]

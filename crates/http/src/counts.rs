@@ -115,7 +115,14 @@ mod tests {
         drop(first);
         let third = counts.enter(one, 2);
         assert!(third.is_some() && counts.enter(one, 2).is_none());
-        drop((second, third, foreign));
+        // A machine has as many addresses of IPv6 as begin with the same 64 bits.
+        let [near, far]: [IpAddr; 2] =
+            ["2001:db8::2:3", "2001:db8:0:1::1"].map(|ip| ip.parse().unwrap());
+        let near = [counts.enter(near, 2), counts.enter(near, 2)];
+        assert!(near[0].is_some() && near[1].is_none());
+        let far = counts.enter(far, 2);
+        assert!(far.is_some());
+        drop((second, third, foreign, near, far));
         assert_eq!(counts.open(), 0);
         assert!(counts.now.lock().by_address.is_empty());
     }

@@ -181,9 +181,21 @@ async fn tell(
     !is_last
 }
 
-/// One event. Its number is the version; a line break in JSON is written `\n`, so the data are one
-/// line.
+/// One event. Its number is the version.
 fn write(notification: &AnyNotification) -> Bytes {
+    event_with(notification, serde_json::json!({}), || {
+        notification.version.to_string()
+    })
+}
+
+/// One event, with more data than a notification has. A line break in JSON is written `\n`, so the
+/// data are one line. An event that is no change of the state has no number: that of the last
+/// change stays.
+pub(crate) fn event_with(
+    notification: &AnyNotification,
+    mut data: Value,
+    number: impl FnOnce() -> String,
+) -> Bytes {
     let AnyNotification {
         version,
         event,
@@ -191,17 +203,14 @@ fn write(notification: &AnyNotification) -> Bytes {
         reinstated,
         ..
     } = notification;
-    let data = match reinstated {
-        false => serde_json::json!({"version": version, "body": body}),
-        true => serde_json::json!({"version": version, "body": body, "reinstated": true}),
-    };
-    // An event that is no change of the state leaves the number of the last change.
+    data["version"] = serde_json::json!(version);
+    data["body"] = serde_json::json!(body);
+    if *reinstated {
+        data["reinstated"] = true.into();
+    }
     let id = match event.as_str() {
         "lost" | "gone" => String::new(),
-        _ => format!("id: {version}\n"),
+        _ => format!("id: {}\n", number()),
     };
-    Bytes::from(format!(
-        "{id}event: {event}\ndata: {}\n\n",
-        Value::to_string(&data)
-    ))
+    Bytes::from(format!("{id}event: {event}\ndata: {data}\n\n"))
 }

@@ -2,7 +2,7 @@
 
 use crate::body::HttpReply;
 use crate::caller::Caller;
-use crate::events::{AHEAD, how, pump, streamed, told_of};
+use crate::events::{AHEAD, event_with, how, pump, streamed, told_of};
 use crate::headers::{LAST_EVENT, text};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
@@ -191,26 +191,10 @@ fn numbers(all: &[Option<u64>]) -> String {
 impl LastVersions {
     /// One event of the service at this place of the query. Its number are the versions of all.
     fn write(&self, at: usize, path: &str, notification: &AnyNotification) -> Bytes {
-        let AnyNotification {
-            version,
-            event,
-            body,
-            reinstated,
-            ..
-        } = notification;
-        let mut data = json!({"service": path, "version": version, "body": body});
-        if *reinstated {
-            data["reinstated"] = true.into();
-        }
-        // An event that is no change of the state leaves the numbers of the last changes.
-        let id = match event.as_str() {
-            "lost" | "gone" => String::new(),
-            _ => {
-                let mut all = self.0.lock();
-                all[at] = Some(*version);
-                format!("id: {}\n", numbers(&all))
-            }
-        };
-        Bytes::from(format!("{id}event: {event}\ndata: {data}\n\n"))
+        event_with(notification, json!({"service": path}), || {
+            let mut all = self.0.lock();
+            all[at] = Some(notification.version);
+            numbers(&all)
+        })
     }
 }

@@ -436,6 +436,17 @@ mod tests {
         drop((taker, again));
     }
 
+    #[test]
+    fn sem_g604_no_more_is_written_than_goes_over_a_link() {
+        let items = [vec![7_u8; 100], vec![7; 100]];
+        assert_eq!(encode_all(&items, 500).expect("there is room").len(), 2);
+        let why = encode_all(&items, 150).expect_err("there is none");
+        assert!(
+            why.contains("2 items have more than the 150 bytes"),
+            "{why}"
+        );
+    }
+
     /// An owner and a taker, and their network.
     fn two(seed: u64) -> (Replay, SimulatedNetwork, Node, Node) {
         let replay = Replay::new(seed);

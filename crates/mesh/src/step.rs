@@ -154,3 +154,30 @@ impl fmt::Display for StepName {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_sync::atomic::{AtomicBool, Ordering};
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    #[test]
+    fn sem_g221_owners_are_told_beside_each_other() {
+        let is_told = AtomicBool::new(false);
+        // The link to the first owner works again only when the second one has been told.
+        let first: StepFuture<'_, u32> =
+            Box::pin(poll_fn(|_| match is_told.load(Ordering::Relaxed) {
+                true => Poll::Ready(1),
+                false => Poll::Pending,
+            }));
+        let second: StepFuture<'_, u32> = Box::pin(async {
+            is_told.store(true, Ordering::Relaxed);
+            2
+        });
+        let mut all = pin!(at_once(vec![first, second]));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(all.as_mut().poll(&mut context).is_pending());
+        assert_eq!(all.as_mut().poll(&mut context), Poll::Ready(vec![1, 2]));
+    }
+}

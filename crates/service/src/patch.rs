@@ -116,7 +116,8 @@ fn fits(target: &Value, operation: &PatchOperation, room: &mut Room) -> Result<(
         }
         Err(Full::Depth) => Err(format!("more than {DEPTH} values would lie in each other")),
         Err(Full::Room) => Err(format!(
-            "the patch copies more than {ROOM} values; set the state by Replace"
+            "the patch adds or copies more than {ROOM} values and bytes of texts; set the state by \
+                 Replace"
         )),
     }
 }
@@ -285,6 +286,11 @@ mod tests {
         let fault = done.unwrap_err();
         assert!(fault.reason().contains("more than 128 MiB"), "{fault}");
         assert!(taken <= BYTES, "{taken} bytes");
+        // Objects without fields take no memory of their own.
+        let mut state = json!({"a": vec![json!({}); 300_000]});
+        let copy = json!([{"op": "copy", "from": "/a", "path": "/b"}]);
+        Patch::Json(copy).apply(&mut state).unwrap();
+        assert_eq!(state["a"], state["b"]);
     }
 
     fn depth(value: &Value) -> usize {

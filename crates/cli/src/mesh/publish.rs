@@ -166,13 +166,18 @@ impl Publisher<'_> {
         if self.member.stop.test().is_some() {
             return Err(PubEnd::Stop);
         }
+        self.hear();
+        self.has_pass()
+    }
+
+    /// Tells what was lost and which peers have changed since it was told last.
+    fn hear(&mut self) {
         while let Some(lost) = self.topic.losses().test() {
             self.has_lost(&lost);
         }
         while let Some(change) = self.changes.test() {
             warn(&change);
         }
-        self.has_pass()
     }
 
     fn wait_for_subscribers(&mut self) -> Result<(), PubEnd> {
@@ -305,13 +310,7 @@ impl Publisher<'_> {
             }
             behind = self.behind();
         }
-        // What was told meanwhile.
-        while let Some(lost) = self.topic.losses().test() {
-            self.has_lost(&lost);
-        }
-        while let Some(change) = self.changes.test() {
-            warn(&change);
-        }
+        self.hear();
         let left: usize = behind.iter().map(not_accepted).sum();
         let slow = (left > 0).then(|| {
             let names = names(behind.iter());

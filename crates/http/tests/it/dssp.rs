@@ -218,3 +218,29 @@ fn sem_g601_nobody_is_told_where_the_configuration_does_not_say() {
         &["d:PermissionDenied<"],
     );
 }
+
+#[cfg(feature = "tls")]
+#[test]
+fn sem_g601_who_may_change_nothing_has_nobody_told_by_dssp() {
+    let folder = crate::keys::Folder::new("keys-dssp");
+    let keys = motet_http::Keys::read(&folder.0).unwrap();
+    let shop = Shop::open_with(|config| {
+        config.keys = Some(keys);
+        config.dssp_subscribers = vec!["127.0.0.1:9".to_owned()];
+    });
+    let wanted = "<Subscribe><Subscriber>http://127.0.0.1:9/</Subscriber></Subscribe>";
+    let sent = envelope(SOAP_12, "Subscribe", "", wanted);
+    let till = shop.node.find("/till").unwrap();
+    for (name, status, count) in [("viewer", 400, 0), ("clerk", 200, 1)] {
+        let head = format!(
+            "POST /till HTTP/1.1\r\nhost: till.example\r\nconnection: close\r\n\
+             authorization: Bearer {}\r\ncontent-type: application/soap+xml\r\n\
+             content-length: {}\r\n\r\n{sent}",
+            folder.token(name),
+            sent.len()
+        );
+        let answer = folder.ask(&shop, &head);
+        assert_eq!(answer.status, status, "{name}: {answer:?}");
+        assert_eq!(till.lookup().subscriptions.len(), count, "{name}");
+    }
+}

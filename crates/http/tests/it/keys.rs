@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A folder of keys that goes with this.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     /// A path where nothing is.
@@ -26,7 +26,7 @@ impl Folder {
     }
 
     /// Keys with a token of a role `till` and one whose time is over.
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let folder = Folder::none(name);
         Keys::make(&folder.0, &["Till.Example".to_owned()], 10).unwrap();
         Keys::add_token(&folder.0, "clerk", "till", 10).unwrap();
@@ -34,7 +34,7 @@ impl Folder {
         folder
     }
 
-    fn token(&self, name: &str) -> String {
+    pub(crate) fn token(&self, name: &str) -> String {
         let text = fs::read_to_string(self.0.join(format!("{name}.token"))).unwrap();
         text.trim().to_owned()
     }
@@ -49,7 +49,7 @@ impl Folder {
     }
 
     /// What is answered to these bytes, sent encrypted.
-    fn ask(&self, shop: &Shop, request: &str) -> Answer {
+    pub(crate) fn ask(&self, shop: &Shop, request: &str) -> Answer {
         let mut roots = RootCertStore::empty();
         let ca = CertificateDer::from_pem_file(self.0.join("ca.pem")).unwrap();
         roots.add(ca).unwrap();
@@ -498,6 +498,7 @@ fn roles() -> Vec<Case> {
         to(403, "POST /sys/manifests/-/load").of("viewer"),
         to(403, "POST /guarded/-/deposit"),
         to(403, "GET /guarded/-/events"),
+        to(403, "GET /events?of=/guarded,/till"),
     ]
 }
 

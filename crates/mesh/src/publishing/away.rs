@@ -70,6 +70,13 @@ mod tests {
         assert_eq!(away.0[&peer].len(), MAX_ENTRIES);
         assert_eq!(away.comes_back(&to(6), 9), None);
         assert!(away.comes_back(&to(7), 9).is_some());
+        // Nor does a topic keep more peers in mind than a node may have topics.
+        for n in 0..MAX_ENTRIES + 7 {
+            away.goes(&FlowTarget::There(PeerName::new(format!("p{n}")), 1), 1);
+        }
+        assert_eq!(away.0.len(), MAX_ENTRIES);
+        away.goes(&to(8), 1);
+        assert!(away.comes_back(&to(8), 9).is_some(), "one that is known");
         away.forget(&peer);
         assert_eq!(away.comes_back(&to(8), 9), None);
     }

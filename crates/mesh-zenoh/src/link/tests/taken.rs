@@ -39,6 +39,36 @@ fn sem_g585_a_node_that_takes_nothing_gets_no_more_than_the_window_and_is_not_he
 }
 
 #[test]
+fn sem_g494_who_leaves_says_so_behind_what_the_window_holds_back() {
+    let now = Instant::now();
+    for takes in [true, false] {
+        let (mut a, mut b) = pair(now);
+        b.is_busy = true;
+        let frames: Vec<Vec<u8>> = (0..200_u8).map(|n| vec![n; PART / 2]).collect();
+        for frame in &frames {
+            a.act(|link, out| link.send(frame, FramePriority::Ordered, now, out));
+        }
+        a.act(|link, out| link.leave(now, out));
+        bring(&mut a, &mut b, now);
+        assert!(!a.link.has_heard_all() && b.frames().len() < frames.len());
+        if takes {
+            b.goes_on();
+            bring(&mut a, &mut b, now);
+            assert!(b.frames() == frames, "all comes before");
+        } else {
+            // It has had its time.
+            a.act(|link, out| link.say_left(true, out));
+            bring(&mut a, &mut b, now);
+        }
+        assert!(a.link.has_heard_all());
+        b.act(|link, out| link.gone(out));
+        let last = b.told.last();
+        let is_left = matches!(last, Some(CarrierEvent::Down(_, why)) if why == "it has left");
+        assert!(is_left, "{last:?}");
+    }
+}
+
+#[test]
 fn sem_g585_the_loss_of_what_came_last_is_seen_though_the_node_is_busy() {
     let mut now = Instant::now();
     let (mut a, mut b) = pair(now);
