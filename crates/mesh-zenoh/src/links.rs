@@ -3,6 +3,7 @@
 //! | key expression | is |
 //! |---|---|
 //! | `motet/4/node/NAME/INCARNATION/PROOF` | the liveliness token of a node: `token.rs` |
+//! | `motet/4/claim/NAME/INCARNATION/PROOF` | the same of a start that is about to join: `claim.rs` |
 //! | `motet/4/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
 //!
 //! zenoh's threads bring messages and tokens. One thread takes tokens, sends frames that were put
