@@ -35,7 +35,7 @@ pub(crate) use inputs::KeptPorts as JoinPorts;
 pub use inputs::{IntoPartList, IntoParts, IntoShares, JoinInputs};
 pub use interleave::{
     ActiveInterleave, CombineError, EnteredInterleave, Exclusive, Fairness, Interleave,
-    SharedState, StatefulInterleave,
+    SentInterleave, SharedState, StatefulInterleave,
 };
 pub(crate) use is_ready::IsReady;
 pub use joined_receive::JoinedReceive;

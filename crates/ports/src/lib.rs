@@ -125,7 +125,7 @@ pub use arbiter::{
     ActiveInterleave, After, Batch, Choice, CombineError, EnteredInterleave, Exclusive, Fairness,
     FromHandler, Interleave, IntoMemberSource, IntoPart, IntoPartList, IntoParts, IntoShares,
     JoinInputs, JoinedReceive, MemberSource, MultipleItemGather, MultipleItemReceive,
-    MultiplePortReceive, Part, Receive, SharedState, StatefulInterleave,
+    MultiplePortReceive, Part, Receive, SentInterleave, SharedState, StatefulInterleave,
 };
 pub use blocking::{wait_blocking, wait_blocking_for};
 pub use broadcast::{Broadcast, BroadcastPort, Subscription};

@@ -17,6 +17,7 @@
 //!   have, a new beginning, the end. They ask a service for the steps of `served/steps.rs`.
 
 mod at_once;
+mod begun;
 mod cell;
 mod concurrent;
 mod exclusive;

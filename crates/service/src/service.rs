@@ -20,6 +20,7 @@ mod any_notification;
 mod any_service;
 mod batches;
 mod call;
+mod calling;
 mod calling_service;
 mod client;
 mod contract;
@@ -41,7 +42,8 @@ mod threads;
 
 pub use any_notification::AnyNotification;
 pub use any_service::{AnyClient, OperationInfo, ServiceFigures, ServiceInfo};
-pub use call::{Call, Calling};
+pub use call::Call;
+pub use calling::Calling;
 pub use client::Client;
 pub use contract::{Contract, ContractClient, Serves};
 pub use cx::Cx;
@@ -52,10 +54,11 @@ pub use subscription::Subscription;
 
 pub(crate) use any_call::operations;
 pub(crate) use any_service::AnyService;
-pub(crate) use client::timeout;
+pub(crate) use client::{no_answer, timeout};
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
-pub(crate) use direct::{AtOnce, GotState, HandlerLengths, RanOr};
+pub(crate) use direct::RestOfHandler;
+pub(crate) use direct::{AtOnce, BegunHandler, BegunOr, GotState, HandlerLengths, Nested, RanOr};
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
 pub(crate) use slot::{

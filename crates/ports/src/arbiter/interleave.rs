@@ -19,7 +19,7 @@ mod state;
 mod state_cell;
 mod stateful;
 
-pub use entered::EnteredInterleave;
+pub use entered::{EnteredInterleave, SentInterleave};
 pub use state::Fairness;
 pub use state_cell::{Exclusive, SharedState};
 pub use stateful::StatefulInterleave;

@@ -1,6 +1,7 @@
 //! Handlers that run on the thread of their caller: see `service/direct.rs`.
 
-use super::cell::ServiceCell;
+use super::begun;
+use super::cell::{ServiceCell, enter};
 use super::concurrent::{query_now, snapshot};
 use super::exclusive::Failed;
 use super::telling::Telling;
@@ -9,7 +10,6 @@ use crate::latency::{ONE_IN, is_measured};
 use crate::options::{Options, RequestEnvelope};
 use crate::service::{AtOnce, Common, ContractOf, Figures, GotState, RanOr, ServiceSlot, SlotOf};
 use crate::{Contract, Cx, Fault, Group, Operation, Service, Verb};
-use motet_ports::EnteredInterleave;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +19,7 @@ pub(super) fn of<S: Service>(cell: &Arc<ServiceCell<S>>) -> AtOnce<ContractOf<S>
     AtOnce {
         get: get::<S>,
         run: run::<S>,
+        begin: begun::begin::<S>,
         cell: Arc::clone(cell) as _,
     }
 }
@@ -123,19 +124,6 @@ fn into_slot<C: Contract>(context: CallContext) -> Arc<ServiceSlot<C>> {
     slot.expect("it was made of a slot")
 }
 
-/// Lets a handler in, if it need not wait.
-fn enter<S: Service>(
-    slot: &SlotOf<S>,
-    group: Group,
-) -> Option<(&ServiceCell<S>, EnteredInterleave<'_>)> {
-    let cell = cell_of::<S>(slot)?;
-    Some((cell, cell.enter(group)?))
-}
-
-fn cell_of<S: Service>(slot: &SlotOf<S>) -> Option<&ServiceCell<S>> {
-    slot.direct.at_once()?.cell.downcast_ref()
-}
-
 /// Tells subscribers of a change. That is no call of the caller, in whose context this runs.
 fn tell_at_once<C: Contract>(slot: &ServiceSlot<C>, telling: Option<Box<Telling<C>>>) {
     if telling.is_some() {
@@ -167,7 +155,7 @@ impl Common {
 
     /// What is asked of every call, of one that is made just now.
     #[inline]
-    fn admit_at_once(
+    pub(super) fn admit_at_once(
         &self,
         verb: Verb,
         group: Group,

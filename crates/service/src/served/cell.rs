@@ -2,6 +2,7 @@
 //! what they call, and it does not keep the slot: they count no references to get there.
 
 use super::Served;
+use crate::service::SlotOf;
 use crate::{Group, Service};
 use motet_ports::{ActiveInterleave, EnteredInterleave};
 use motet_sync::SpinMutex;
@@ -55,7 +56,7 @@ impl<S: Service> ServiceCell<S> {
 
     /// Lets in a handler that begins where it is called, if it need not wait.
     #[inline]
-    pub(super) fn enter(&self, group: Group) -> Option<EnteredInterleave<'_>> {
+    fn enter(&self, group: Group) -> Option<EnteredInterleave<'_>> {
         let interleave = self.interleave.get()?;
         match group {
             Group::Exclusive => interleave.try_exclusive(),
@@ -107,4 +108,14 @@ impl<S: Service> ServiceCell<S> {
             place.service.take()
         })
     }
+}
+
+/// Lets a handler in, if it need not wait.
+#[inline]
+pub(super) fn enter<S: Service>(
+    slot: &SlotOf<S>,
+    group: Group,
+) -> Option<(&ServiceCell<S>, EnteredInterleave<'_>)> {
+    let cell: &ServiceCell<S> = slot.direct.at_once()?.cell.downcast_ref()?;
+    Some((cell, cell.enter(group)?))
 }

@@ -3,22 +3,26 @@
 use super::cell::SharedService;
 use super::{Served, misplaced};
 use crate::context::Panicked;
+use crate::deadlines::Over;
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
 use crate::service::{Common, ContractOf, OwnThreads};
 use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, Group};
 use crate::{Serves, Service, Snapshot, State};
-use std::future::Future;
 use std::panic::resume_unwind;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What a handler that may wait has ended with, in its time.
+pub(super) type Handled<C> = Result<Result<<C as Contract>::Outcome, Panicked>, Over>;
 
 impl<S: Service> Served<S> {
     /// Handles an item whose handler does not wait.
     pub(super) fn concurrent(&self, mut item: OperationItem<ContractOf<S>>) {
         let common = &self.slot.common;
-        let (begun, service) = match self.begin_concurrent(&mut item) {
+        let (begun, _, service) = match self.begin_concurrent(&mut item) {
             Ok(begun) => begun,
             Err(fault) => return self.refuse(item, fault),
         };
@@ -60,7 +64,7 @@ impl<S: Service> Served<S> {
                 let ended = query_now::<S>(&service, &cx, request);
                 self.slot.common.has_run(operation, begun, posted, 1);
                 match ended {
-                    Ok(outcome) => self.answer(&cx, outcome, reply, body),
+                    Ok(outcome) => self.answer(outcome, reply, body),
                     Err(panicked) => self.panicked(panicked, reply, body),
                 }
             }
@@ -76,13 +80,16 @@ impl<S: Service> Served<S> {
     ) {
         let begun = match group {
             Group::Exclusive => return self.exclusive_async(item).await,
-            Group::Independent => self.begin_independent(&mut item).map(|own| (None, own)),
+            Group::Independent => {
+                let begun = self.begin_independent(&mut item);
+                begun.map(|(before, own)| (before, None, own))
+            }
             _ => {
                 let begun = self.begin_concurrent(&mut item);
-                begun.map(|(_, service)| (Some(service), None))
+                begun.map(|(_, before, service)| (before, Some(service), None))
             }
         };
-        let (service, _threads) = match begun {
+        let (before, service, _threads) = match begun {
             Ok(begun) => begun,
             Err(fault) => return self.refuse(item, fault),
         };
@@ -91,32 +98,31 @@ impl<S: Service> Served<S> {
             OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
                 let body = self.capture_of(&cx.envelope, &request);
-                let handler = async {
-                    match &service {
-                        Some(service) => ContractOf::<S>::concurrent(service, &cx, request).await,
-                        None => ContractOf::<S>::independent(&cx, request).await,
-                    }
-                };
-                self.finish(&cx, service.is_some(), handler, reply, body)
+                // Where nobody waits it has all the time it wants.
+                let until = reply.is_some().then(|| cx.deadline());
+                let handled = self
+                    .query(&cx, service.as_ref(), request, (before, until))
                     .await;
+                self.finish(handled, reply, body);
             }
             other => misplaced(other),
         }
         place.inspect(|place| self.slot.common.took(*place, posted, 1));
     }
 
-    /// What comes before a concurrent handler: when it begins, and the service.
+    /// What comes before a concurrent handler: when it begins, how many there were before, and the
+    /// service.
     fn begin_concurrent(
         &self,
         item: &mut OperationItem<ContractOf<S>>,
-    ) -> Result<(Instant, SharedService<S>), Fault> {
+    ) -> Result<(Instant, u64, SharedService<S>), Fault> {
         let common = &self.slot.common;
         item.room.leave();
         let begun = self.slot.common.in_time(item.envelope.deadline)?;
         self.slot.common.has_version(item.envelope.if_version())?;
         let service = self.cell.shared().ok_or_else(|| common.absence())?;
-        Figures::count(&common.figures.calls);
-        Ok((begun, service))
+        let before = Figures::count(&common.figures.calls);
+        Ok((begun, before, service))
     }
 
     fn subscribe(&self, service: &S, entering: Entering<ContractOf<S>>) {
@@ -140,39 +146,61 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// What comes before an independent handler: what keeps the threads of the service.
+    /// What comes before an independent handler: how many there were before, and what keeps the
+    /// threads of the service.
     fn begin_independent(
         &self,
         item: &mut OperationItem<ContractOf<S>>,
-    ) -> Result<Option<Arc<OwnThreads>>, Fault> {
+    ) -> Result<(u64, Option<Arc<OwnThreads>>), Fault> {
         let common = &self.slot.common;
         item.room.leave();
         common.in_time(item.envelope.deadline)?;
         common.has_version(item.envelope.if_version())?;
         let threads = common.keep_threads()?;
-        Figures::count(&common.figures.calls);
-        Ok(threads)
+        let before = Figures::count(&common.figures.calls);
+        Ok((before, threads))
     }
 
-    /// Runs a handler until its deadline at most, and answers.
-    async fn finish(
+    /// Runs a handler, of the service or independent of it, and until then at most.
+    pub(super) async fn query(
         &self,
         cx: &Cx,
-        holds: bool,
-        handler: impl Future<Output = <ContractOf<S> as Contract>::Outcome>,
+        service: Option<&SharedService<S>>,
+        request: <ContractOf<S> as Contract>::Request,
+        (calls_before, until): (u64, Option<Instant>),
+    ) -> Handled<ContractOf<S>> {
+        let common = &self.slot.common;
+        let operation = ContractOf::<S>::operation(&request);
+        let which = (operation, calls_before);
+        let deadlines = &common.shared.deadlines;
+        // Each is pinned where it is made: each move of it takes its room twice.
+        match service {
+            Some(service) => {
+                let handler = pin!(ContractOf::<S>::concurrent(service, cx, request));
+                let running = pin!(common.handled(&cx.context, which, handler));
+                deadlines.before(until, running).await
+            }
+            None => {
+                let context = cx.context(false);
+                let handler = pin!(ContractOf::<S>::independent(cx, request));
+                let running = pin!(common.handled(&context, which, handler));
+                deadlines.before(until, running).await
+            }
+        }
+    }
+
+    /// Answers what a handler has ended with.
+    fn finish(
+        &self,
+        handled: Handled<ContractOf<S>>,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
         captured: Option<Traced>,
     ) {
-        let common = &self.slot.common;
-        let running = cx.context(holds).run(handler);
-        // Where nobody waits it has all the time it wants.
-        let until = reply.is_some().then(|| cx.deadline());
-        let ended = common.shared.deadlines.before(until, running).await;
-        match (ended, reply) {
-            (Ok(Ok(outcome)), reply) => self.answer(cx, outcome, reply, captured),
+        match (handled, reply) {
+            (Ok(Ok(outcome)), reply) => self.answer(outcome, reply, captured),
             (Ok(Err(panicked)), reply) => self.panicked(panicked, reply, captured),
             (Err(_), Some(reply)) => {
-                let fault = crate::service::timeout(&common.path);
+                let fault = crate::service::timeout(&self.slot.common.path);
                 self.slot.common.keep_fault(captured, &fault);
                 ContractOf::<S>::refuse(reply, fault);
             }
@@ -183,7 +211,6 @@ impl<S: Service> Served<S> {
     /// Answers, counts and logs.
     pub(super) fn answer(
         &self,
-        cx: &Cx,
         outcome: <ContractOf<S> as Contract>::Outcome,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
         captured: Option<Traced>,
@@ -199,8 +226,7 @@ impl<S: Service> Served<S> {
         if let Some(reply) = reply
             && !ContractOf::<S>::post(reply, outcome)
         {
-            Figures::count(&common.figures.late);
-            cx.warn("an answer came too late: its caller had gone");
+            common.came_too_late();
         }
     }
 

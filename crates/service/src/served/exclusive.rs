@@ -16,6 +16,7 @@ use crate::{Contract, Cx, Fault, Serves, Service, StateRef};
 use motet_dispatch::spawn;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 
 /// What is kept of the time before an exclusive handler.
@@ -35,6 +36,14 @@ struct Changed {
 
 /// Whom to tell of a change.
 type ToTell<S> = Option<Box<Telling<ContractOf<S>>>>;
+
+/// How an operation that may wait has ended.
+pub(super) enum Ended<C: Contract> {
+    Outcome(C::Outcome),
+    /// Without its handler, or against what that has said.
+    Answered(Result<Value, Fault>),
+    Panicked(Panicked),
+}
 
 /// Why a change has no outcome.
 pub(super) enum Failed {
@@ -97,7 +106,7 @@ impl<S: Service> Served<S> {
                 let outcome = outcome.expect("a handler that ends has one");
                 let is_told = telling.is_some();
                 let tells = self.slot.tells(telling);
-                self.answer(&cx, outcome, reply, captured);
+                self.answer(outcome, reply, captured);
                 drop(tells);
                 if is_told {
                     // With many to tell it is not short: its caller is to have it posted.
@@ -127,11 +136,17 @@ impl<S: Service> Served<S> {
             return self.refuse(item, fault);
         }
         let common = &self.slot.common;
-        Figures::count_alone(&common.figures.changes);
+        let before = Figures::count_alone(&common.figures.changes);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         let (change, to) = match item.what {
             OperationBody::Request(request, reply) => {
-                self.change(request, reply, item.envelope).await;
+                let answer = |ended, captured| match ended {
+                    Ended::Outcome(outcome) => self.answer(outcome, reply, captured),
+                    Ended::Answered(answer) => self.give(reply, answer, captured),
+                    Ended::Panicked(panicked) => self.panicked(panicked, reply, captured),
+                };
+                let cx = Cx::new(common, item.envelope);
+                self.change(request, cx, before, answer).await;
                 return place.map_or((), |place| common.took(place, posted, 1));
             }
             OperationBody::Replace(state, to) => (UniformChange::Replace(state), to),
@@ -150,40 +165,46 @@ impl<S: Service> Served<S> {
         place.inspect(|place| self.slot.common.took(*place, posted, 1));
     }
 
-    /// Runs an exclusive operation of the contract that may wait.
-    async fn change(
+    /// Runs an exclusive operation of the contract that may wait. `answer` gets its end, before
+    /// subscribers are told.
+    pub(super) async fn change<A>(
         self: &Arc<Self>,
         request: <ContractOf<S> as Contract>::Request,
-        reply: Option<<ContractOf<S> as Contract>::Reply>,
-        envelope: RequestEnvelope,
-    ) {
+        cx: Cx,
+        changes_before: u64,
+        answer: impl FnOnce(Ended<ContractOf<S>>, Option<Traced>) -> A,
+    ) -> A {
         let common = &self.slot.common;
-        let cx = Cx::new(common, envelope);
+        let operation = ContractOf::<S>::operation(&request);
         let captured = self.capture_of(&cx.envelope, &request);
         let keyed = match self.look_up(&request, &cx.envelope) {
             Looked::Unkeyed => None,
             Looked::New(keyed) => Some(keyed),
-            Looked::Answered(answer) => return self.give(reply, answer, captured),
+            Looked::Answered(stored) => return answer(Ended::Answered(stored), captured),
         };
         if let Err(fault) = self.slot.common.has_version(cx.envelope.if_version()) {
-            return self.give(reply, Err(fault), captured);
+            return answer(Ended::Answered(Err(fault)), captured);
         }
         let taken = TakenService::of(&*self.cell);
         let Some(mut shared) = self.cell.take() else {
-            return self.give(reply, Err(common.absence()), captured);
+            let absence = Err(common.absence());
+            return answer(Ended::Answered(absence), captured);
         };
         let service = alone(&mut shared);
         let before = before::<S>(&self.slot, service, &request);
-        let running = cx
-            .context(true)
-            .run(ContractOf::<S>::exclusive(service, &cx, request));
-        let outcome = match running.await {
+        let ended = {
+            // Pinned where it is made: each move of it takes its room twice.
+            let handler = pin!(ContractOf::<S>::exclusive(service, &cx, request));
+            let which = (operation, changes_before);
+            common.handled(&cx.context, which, handler).await
+        };
+        let outcome = match ended {
             Ok(outcome) => outcome,
             Err(panicked) => {
                 self.cell.torn(shared, before.state, &panicked);
                 // It is built anew for this panic: not once more, when that goes on from here.
                 drop(taken);
-                return self.panicked(panicked, reply, captured);
+                return answer(Ended::Panicked(panicked), captured);
             }
         };
         let changed = settle::<S>(common, service, &before, keyed, &outcome);
@@ -192,15 +213,17 @@ impl<S: Service> Served<S> {
         {
             // What is not stored is not served: the state is read again.
             drop(shared);
-            self.give(reply, Err(fault.clone()), captured);
-            return self.cell.build_anew(&fault);
+            let given = answer(Ended::Answered(Err(fault.clone())), captured);
+            self.cell.build_anew(&fault);
+            return given;
         }
         let told = before.told.filter(|_| changed.changed);
         let telling = self.slot.telling(&cx, shared.state(), told, changed.failed);
         self.cell.put(shared);
         let tells = self.slot.tells(telling);
-        self.answer(&cx, outcome, reply, captured);
+        let given = answer(Ended::Outcome(outcome), captured);
         drop(tells);
+        given
     }
 
     /// Whether the answer waits for a commit.

@@ -1,12 +1,16 @@
 //! What is kept of a call, and asked of it, whatever the contract is.
 
-use crate::context::Panicked;
+use crate::context::{CallContext, Panicked};
 use crate::keys::{KeyLookup, KeyedAnswers};
+use crate::latency::is_measured;
 use crate::options::RequestEnvelope;
 use crate::report::{Level, Traced};
 use crate::service::{Common, Figures, timeout};
 use crate::{Fault, FaultCode, Operation};
 use serde_json::Value;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Instant;
 
 /// The request of a keyed operation.
@@ -67,6 +71,32 @@ impl Common {
         self.lengths.ran(operation, span(begun));
         let whole = span(posted.unwrap_or(begun));
         self.latencies.note(operation.number, whole, calls);
+    }
+
+    /// Runs a handler that may wait, in this context; its panic is caught. Notes how long it runs
+    /// until it waits first: of handlers that are short some are measured. `before`: how many
+    /// there were.
+    pub(super) async fn handled<F: Future>(
+        &self,
+        context: &CallContext,
+        (operation, before): (&Operation, u64),
+        mut handler: Pin<&mut F>,
+    ) -> Result<F::Output, Panicked> {
+        let is_measured = is_measured(before) || self.lengths.is_not_short(operation);
+        let now = || self.shared.deadlines.clock().now();
+        let mut begun = is_measured.then(now);
+        poll_fn(|cx| {
+            let polled = context.run_now(|| handler.as_mut().poll(cx));
+            if let Some(begun) = begun.take() {
+                let span = now().saturating_duration_since(begun);
+                self.lengths.ran(operation, span);
+            }
+            match polled {
+                Ok(polled) => polled.map(Ok),
+                Err(panicked) => Poll::Ready(Err(panicked)),
+            }
+        })
+        .await
     }
 
     /// Calls of an operation, so many, have taken the time since then.

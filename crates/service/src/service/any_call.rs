@@ -3,7 +3,7 @@
 
 use super::Any;
 use super::any_service::{AnyService, OperationInfo, ServiceFigures, ServiceInfo};
-use super::call::{Calling, Stage};
+use super::calling::{Calling, Stage};
 use super::client::{no_answer, timeout};
 use super::new_subscription::NewSubscription;
 use super::slot::{Common, UNIFORM};

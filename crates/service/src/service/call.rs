@@ -1,26 +1,22 @@
-//! A call: what is said before it is awaited, and the wait.
+//! A call: what is said before it is awaited.
 
-use super::client::{Client, begin, no_answer, timeout};
-use super::direct::gives_way;
-use super::entrance::EnteredOperation;
+use super::calling::{Calling, PostEntered, Stage};
+use super::client::{Client, begin, no_answer};
 use super::remote::call_out;
-use super::slot::{Common, OperationBody, ServiceSlot};
+use super::slot::{OperationBody, ServiceSlot};
 use crate::context::CallContext;
-use crate::deadlines::{ServiceWait, WaitEntry};
-use crate::json::{Answering, To, from_value, to_value};
+use crate::json::{To, to_value};
 use crate::options::Options;
 use crate::patch::Patch;
-use crate::{Contract, Fault, Group, Remote, Snapshot, Verb};
-use motet_ports::{Reply, reply};
+use crate::{Contract, Fault, Remote, Snapshot};
+use motet_ports::reply;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt;
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::future::IntoFuture;
 use std::sync::Arc;
-use std::task::{Context as Polling, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A call of an operation, made when it is awaited.
 ///
@@ -44,6 +40,12 @@ pub(crate) enum Make<C: Contract, T: Send + 'static> {
     Get(fn(To<T>) -> OperationBody<C>, fn(Snapshot<C::State>) -> T),
     Uniform(Uniform<C>, fn(Uniform<C>, To<T>) -> OperationBody<C>),
 }
+
+/// What the reply to an operation is, and its outcome to the caller.
+type MadeOf<C, T> = (
+    fn(To<T>) -> <C as Contract>::Reply,
+    fn(<C as Contract>::Outcome) -> Result<T, Fault>,
+);
 
 /// The outcome of what is called; or its request, with the slot.
 type RunOr<C> = Result<
@@ -154,8 +156,8 @@ where
                 match run(slot, request, options, context.as_ref()) {
                     Ok(outcome) => Stage::Done(Some(outcome.and_then(read))),
                     Err((request, slot)) => {
-                        let make = Make::Operation(request, reply, read);
-                        make.post(&slot, self.options, context)
+                        let make = (reply, read);
+                        begin_or_post(slot, request, make, self.options, context)
                     }
                 }
             }
@@ -186,7 +188,9 @@ fn run<C: Contract>(
     context: Option<&CallContext>,
 ) -> RunOr<C> {
     let operation = C::operation(&request);
-    let direct = slot.direct(Some(operation), options, context);
+    let may = || slot.direct(Some(operation), options, context);
+    // One that is async begins otherwise.
+    let direct = (!operation.is_async).then(may).flatten();
     let Some(run) = direct.map(|at_once| at_once.run) else {
         return Err((request, slot));
     };
@@ -201,6 +205,32 @@ fn run<C: Contract>(
         false => run(slot, operation, request, options, context, &mut outcome),
     };
     ran.map(|ended| ended.map(|()| outcome.expect("a handler that ends has one")))
+}
+
+/// Begins an async operation here and now, or posts it. Out of the way of operations that are
+/// carried out at once: their callers would set up its room, too.
+#[inline(never)]
+fn begin_or_post<C: Contract, T: DeserializeOwned + Send + 'static>(
+    slot: Arc<ServiceSlot<C>>,
+    request: C::Request,
+    (reply, read): MadeOf<C, T>,
+    mut options: Options,
+    context: Option<CallContext>,
+) -> Stage<T> {
+    let operation = C::operation(&request);
+    let may = || slot.direct(Some(operation), &options, context.as_ref());
+    let direct = operation.is_async.then(may).flatten();
+    let begun = match direct.map(|at_once| at_once.begin) {
+        Some(begin) => begin(slot, request, &mut options, context.as_ref()),
+        None => Err((request, slot)),
+    };
+    match begun {
+        Ok(begun) => begun.awaited(read),
+        Err((request, slot)) => {
+            let make = Make::Operation(request, reply, read);
+            make.post(&slot, options, context)
+        }
+    }
 }
 
 /// Get, here and now. `None`: it would have to wait.
@@ -264,137 +294,11 @@ impl<C: Contract> Uniform<C> {
     }
 }
 
-/// The future of a [`Call`]: its answer.
-#[must_use = "an answer that is not awaited is lost"]
-pub struct Calling<T: Send + 'static>(pub(super) Stage<T>);
-
-pub(super) enum Stage<T: Send + 'static> {
-    /// There until it is given.
-    Done(Option<Result<T, Fault>>),
-    Waits(Waits<T>),
-    Boxed(Pin<Box<dyn Future<Output = Result<T, Fault>> + Send>>),
-}
-
-impl<T: DeserializeOwned + Send + 'static> Stage<T> {
-    /// Of an operation that another process carries out; or that was not sent.
-    fn sent(sent: Result<Answering, Fault>) -> Self {
-        match sent {
-            Err(fault) => Stage::refused(fault),
-            Ok(sent) => Stage::Boxed(Box::pin(
-                async move { from_value("an answer", sent.await?) },
-            )),
-        }
-    }
-}
-
-/// Posts an operation, now that there is room. Until when the answer may take.
-type PostEntered = Box<dyn FnOnce(EnteredOperation) -> Instant + Send>;
-
-impl<T: Send + 'static> Stage<T> {
-    /// Of an operation that is posted when there is room.
-    fn waits_for_room(
-        common: Arc<Common>,
-        verb: (Verb, Group),
-        options: Options,
-        context: Option<CallContext>,
-        post: PostEntered,
-        answer: Reply<Result<T, Fault>>,
-    ) -> Self {
-        Stage::Boxed(Box::pin(async move {
-            let entered = common.enter_wait(verb, options, context).await?;
-            Calling(Stage::posted(Ok(post(entered)), answer, &common)).await
-        }))
-    }
-
-    fn refused(fault: Fault) -> Self {
-        Stage::Done(Some(Err(fault)))
-    }
-
-    /// Of an operation that was posted, and waits until then; or was not.
-    pub(super) fn posted(
-        until: Result<Instant, Fault>,
-        answer: Reply<Result<T, Fault>>,
-        common: &Arc<Common>,
-    ) -> Self {
-        match until {
-            Err(fault) => Stage::refused(fault),
-            Ok(until) => Stage::Waits(Waits {
-                answer,
-                common: Arc::clone(common),
-                until,
-                place: None,
-            }),
-        }
-    }
-}
-
-pub(super) struct Waits<T: Send + 'static> {
-    answer: Reply<Result<T, Fault>>,
-    common: Arc<Common>,
-    until: Instant,
-    place: Option<WaitEntry>,
-}
-
-/// Nothing of it is pinned but what is in a box.
-impl<T: Send + 'static> Unpin for Calling<T> {}
-
-impl<T: Send + 'static> Future for Calling<T> {
-    type Output = Result<T, Fault>;
-
-    /// # Panics
-    /// When it is polled again after it has given its result.
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Polling<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            Stage::Done(_) if gives_way() => {
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Stage::Done(result) => Poll::Ready(result.take().expect("a call answers once")),
-            Stage::Boxed(future) => future.as_mut().poll(cx),
-            Stage::Waits(waits) => waits.poll(cx),
-        }
-    }
-}
-
-impl<T: Send + 'static> Waits<T> {
-    fn poll(&mut self, cx: &mut Polling<'_>) -> Poll<Result<T, Fault>> {
-        if let Poll::Ready(answer) = Pin::new(&mut self.answer).poll(cx) {
-            self.place = None;
-            return Poll::Ready(answer.unwrap_or_else(|_| Err(no_answer(&self.common.path))));
-        }
-        is_over(&self.common, &mut self.place, self.until, cx.waker()).map(Err)
-    }
-}
-
-/// Whether the wait for an answer is over.
-fn is_over(
-    common: &Arc<Common>,
-    place: &mut Option<WaitEntry>,
-    until: Instant,
-    waker: &Waker,
-) -> Poll<Fault> {
-    let between = |since| {
-        Some(ServiceWait {
-            from: CallContext::caller()?,
-            to: Arc::clone(&common.path),
-            since,
-        })
-    };
-    let over = common.shared.deadlines.poll(place, until, waker, between);
-    over.map(|_| timeout(&common.path))
-}
-
 impl<C: Contract, T: Send + 'static> fmt::Debug for Call<C, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
             .field("client", &self.client)
             .field("options", &self.options)
             .finish_non_exhaustive()
-    }
-}
-
-impl<T: Send + 'static> fmt::Debug for Calling<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Calling").finish_non_exhaustive()
     }
 }

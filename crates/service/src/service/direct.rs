@@ -5,13 +5,15 @@
 //! Whatever must wait goes by the ports:
 //!
 //! ```text
-//!   call ──► short, not async, on a worker of the service*, no change of it waits?
+//!   call ──► short, on a worker of the service*, no change of it waits?
 //!             │ yes: the interleave lets in? ── yes ──► handler, on this thread ──► answer
 //!             └ no ─────────────────────────── no ───► port
 //! ```
 //!
-//! \* Or on a thread that calls for many others ([`Options::at_once`]), where the handler is brief
-//! and has not blocked lately. It runs there as a task of the service.
+//! A handler that is async begins there, and goes on as a task of its own once it waits.
+//!
+//! \* Or on a thread that calls for many others ([`Options::at_once`]), where the handler is brief,
+//! not async, and has not blocked lately. It runs there as a task of the service.
 //!
 //! A replay has all operations posted, so that every order of them is tried.
 
@@ -25,13 +27,16 @@ use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{spin_for, thread_local};
 use std::any::Any;
 use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a service at work does for callers on its own workers, and for those who call for many.
 pub(crate) struct AtOnce<C: Contract> {
     pub(crate) get: GetNow<C>,
     pub(crate) run: RunNow<C>,
+    pub(crate) begin: BeginNow<C>,
     /// Where the service lies.
     pub(crate) cell: Arc<dyn Any + Send + Sync>,
 }
@@ -53,6 +58,33 @@ pub(crate) type RunNow<C> = fn(
     Option<&CallContext>,
     &mut Option<<C as Contract>::Outcome>,
 ) -> RanOr<C>;
+
+/// Begins the handler of an operation whose method is async, if it is let in. Its context keeps the
+/// slot. Else the request and the slot come back, and the options are as they were.
+pub(crate) type BeginNow<C> = fn(
+    Arc<ServiceSlot<C>>,
+    <C as Contract>::Request,
+    &mut Options,
+    Option<&CallContext>,
+) -> BegunOr<C>;
+
+/// What has come of it; or what it was to get, back.
+pub(crate) type BegunOr<C> =
+    Result<BegunHandler<<C as Contract>::Outcome>, (<C as Contract>::Request, Arc<ServiceSlot<C>>)>;
+
+/// An async handler that has begun where it was called.
+pub(crate) enum BegunHandler<O> {
+    Ended(Result<O, Fault>),
+    /// It waits, and was polled with a waker of nobody.
+    Waits {
+        of: Arc<Common>,
+        /// Until when its caller waits.
+        until: Instant,
+        rest: RestOfHandler<O>,
+    },
+}
+
+pub(crate) type RestOfHandler<O> = Pin<Box<dyn Future<Output = Result<O, Fault>> + Send>>;
 
 /// Whether a handler has left an outcome; or what it was to get, back.
 pub(crate) type RanOr<C> =
@@ -108,8 +140,28 @@ const PAUSE: Duration = Duration::from_micros(1);
 /// waits until others have run. Else a task that only calls would keep its worker.
 const IN_A_ROW: u32 = 128;
 
+/// So many async handlers begin inside of each other on one thread: each takes some of its stack.
+const NESTED: u32 = 16;
+
 thread_local! {
     static ANSWERS: Cell<u32> = const { Cell::new(0) };
+    static NESTS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// An async handler begins on this thread, inside of others.
+pub(crate) struct Nested(());
+
+impl Nested {
+    pub(crate) fn enter() -> Self {
+        NESTS.set(NESTS.get() + 1);
+        Nested(())
+    }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        NESTS.set(NESTS.get() - 1);
+    }
 }
 
 /// Whether a task that takes an answer which is there lets others run first.
@@ -158,6 +210,14 @@ impl HandlerLengths {
         self.of(operation) == Length::Unknown as u32
     }
 
+    /// Whether the next run of the handler of an async operation is to be measured in any case.
+    #[inline]
+    pub(crate) fn is_not_short(&self, operation: &Operation) -> bool {
+        const UNKNOWN: u32 = Length::Unknown as u32;
+        const LONG: u32 = Length::Long as u32;
+        matches!(self.of(operation) % RUN, UNKNOWN | LONG)
+    }
+
     /// Whether a handler is taken for brief, and has not blocked lately.
     #[inline]
     fn is_brief(&self, operation: &Operation) -> bool {
@@ -194,7 +254,8 @@ fn after(known: u32, span: Duration) -> u32 {
 }
 
 impl<C: Contract> ServiceSlot<C> {
-    /// What carries out `operation`, or Get, where it is called, if that may be done now.
+    /// What carries out `operation`, or begins it if it is async, or Get, where it is called, if
+    /// that may be done now.
     #[inline]
     pub(crate) fn direct(
         &self,
@@ -240,14 +301,17 @@ impl Common {
                     Group::Teardown | Group::Independent => false,
                 };
                 let short_enough = || match self.queue.is_own_worker() {
-                    true => self.lengths.is_short(operation, has_deadline),
+                    true => {
+                        let may = !operation.is_async || NESTS.get() < NESTED;
+                        may && self.lengths.is_short(operation, has_deadline)
+                    }
                     false => {
                         // Who has threads of its own may block.
                         let may = options.at_once && !has_deadline && self.threads.is_none();
-                        may && self.lengths.is_brief(operation)
+                        may && !operation.is_async && self.lengths.is_brief(operation)
                     }
                 };
-                group && !operation.is_async && short_enough()
+                group && short_enough()
             }
         };
         // What the caller has posted before comes first.

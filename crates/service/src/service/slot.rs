@@ -5,6 +5,7 @@ use super::direct::{DirectService, HandlerLengths};
 use super::shared::NodeShared;
 use super::subscriptions::{Entering, Subscriptions};
 use super::threads::OwnThreads;
+use crate::context::Panicked;
 use crate::depth::{Depth, DepthRoom};
 use crate::json::To;
 use crate::keys::KeyedAnswers;
@@ -12,10 +13,11 @@ use crate::latency::Latencies;
 use crate::lifecycle::Lifecycle;
 use crate::options::RequestEnvelope;
 use crate::patch::Patch;
+use crate::report::Level;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
 use crate::{Contract, Fault, FaultCode, Group, Notification, Operation, Service, StateRef, Verb};
-use motet_dispatch::{Causalities, Enqueue};
+use motet_dispatch::{Causalities, Enqueue, Exception};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -211,6 +213,19 @@ impl Common {
 
     pub(crate) fn next_version(&self) -> u64 {
         Figures::count_alone(&self.version) + 1
+    }
+
+    /// Whoever hears of the panics of the queue hears of this one.
+    pub(crate) fn raise(&self, panicked: Panicked) {
+        let name = self.queue.name();
+        self.queue.raise(Exception::new(panicked.0, name));
+    }
+
+    /// An answer has come too late: its caller had gone.
+    pub(crate) fn came_too_late(&self) {
+        Figures::count(&self.figures.late);
+        let text = "an answer came too late: its caller had gone";
+        self.shared.log(Level::Warning, "service", &self.path, text);
     }
 
     /// Why nothing is served now.

@@ -112,7 +112,7 @@ fn here() -> String {
 }
 
 /// Runs a test on a worker of a dispatcher with so many.
-fn on_workers<F>(threads: usize, test: impl FnOnce(Node) -> F)
+pub(crate) fn on_workers<F>(threads: usize, test: impl FnOnce(Node) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -145,7 +145,9 @@ async fn diary(node: &Node) -> DiaryClient {
 }
 
 /// The answer, if it is there at once; not when the task has to give way now.
-fn answer<T>(call: impl IntoFuture<Output = Result<T, Fault>>) -> Option<Result<T, Fault>> {
+pub(crate) fn answer<T>(
+    call: impl IntoFuture<Output = Result<T, Fault>>,
+) -> Option<Result<T, Fault>> {
     let mut call = pin!(call.into_future());
     let mut cx = Context::from_waker(Waker::noop());
     (0..2).find_map(|_| match call.as_mut().poll(&mut cx) {
@@ -171,7 +173,9 @@ fn sem_g398_a_short_operation_is_carried_out_where_it_is_called() {
             answer(diary.get()).unwrap().unwrap().steps.len(),
             before + 1
         );
-        assert!(answer(diary.note_slowly(8)).is_none(), "an async one waits");
+        let slow = diary.note_slowly(8).into_future();
+        assert!(answer(diary.get()).is_none(), "it has begun, and waits");
+        assert_eq!(slow.await.unwrap(), before + 2);
     });
 }
 

@@ -16,8 +16,8 @@ pub(crate) enum CallKind {
     Update,
     /// The same, with all that a call may say: until when, of which version, a header.
     Whole,
-    /// The same, by a method that may wait: its calls go by the port.
-    Posted,
+    /// The same, by a method that may wait.
+    Async,
     /// Changed alone, and nothing is awaited but one answer behind the group.
     OneWay,
 }
@@ -36,7 +36,7 @@ pub(crate) trait Counts {
     fn add(&mut self, n: u64) -> u64;
     /// Adds one, and may wait.
     #[update]
-    async fn add_posted(&mut self, n: u64) -> u64;
+    async fn add_async(&mut self, n: u64) -> u64;
 }
 
 #[derive(Service)]
@@ -52,7 +52,7 @@ impl Counts for Counter {
         self.count.n
     }
 
-    async fn add_posted(&mut self, n: u64) -> u64 {
+    async fn add_async(&mut self, n: u64) -> u64 {
         self.add(n)
     }
 }
@@ -155,7 +155,7 @@ async fn measure(
             CallKind::Whole => all(group, whole).await?,
             CallKind::Get => all(group, || counter.get()).await?,
             CallKind::Update => all(group, || counter.add(1)).await?,
-            CallKind::Posted => all(group, || counter.add_posted(1)).await?,
+            CallKind::Async => all(group, || counter.add_async(1)).await?,
             CallKind::OneWay => {
                 for _ in 0..group {
                     counter.post(CountsRequest::Add(1))?;

@@ -26,7 +26,7 @@ pub(super) fn histogram(setting: &Setting) -> Case {
         .with("motet, Get", motet(CallKind::Get))
         .with("motet", motet(CallKind::Update))
         .with("motet, whole", motet(CallKind::Whole))
-        .with("motet, posted", motet(CallKind::Posted))
+        .with("motet, async", motet(CallKind::Async))
         .beside(setting, "tokio", move || {
             timings_on_tokio(true, TIMINGS, MESSAGES).map(|us| counts(&us))
         })
@@ -73,7 +73,7 @@ mod tests {
             "motet, Get",
             "motet",
             "motet, whole",
-            "motet, posted",
+            "motet, async",
             "tokio",
         ];
         assert_eq!(names, expected);

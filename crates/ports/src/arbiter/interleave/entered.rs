@@ -4,18 +4,47 @@ use super::ActiveInterleave;
 use super::shared::Shared;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// The calling thread runs a handler of an interleave until this is dropped: see
 /// [`ActiveInterleave::try_concurrent`] and [`ActiveInterleave::try_exclusive`].
 ///
-/// It stays on its thread, so no future that is sent between threads keeps it.
+/// It stays on its thread: a future that is sent between threads keeps a [`SentInterleave`].
 #[must_use = "the handler has ended when this is dropped"]
 pub struct EnteredInterleave<'a> {
     shared: &'a Arc<Shared>,
     alone: bool,
     /// Neither `Send` nor `Sync`: the handler is counted where its thread counts.
     stays: PhantomData<*const ()>,
+}
+
+/// A handler that has begun as [`EnteredInterleave`] says, and is a future: it has ended when this
+/// is dropped, on any thread.
+///
+/// ```
+/// use motet_dispatch::Inline;
+/// use motet_ports::{Interleave, Port, Receive};
+///
+/// let (changes, said) = (Port::new(), Port::new());
+/// let says = said.clone();
+/// let interleave = Interleave::new()
+///     .exclusive(Receive::persistent(&changes, move |n: u32| says.post(n).unwrap()))
+///     .activate(&Inline::new("here"))
+///     .unwrap();
+/// let mut alone = interleave.try_exclusive().unwrap().into_sent();
+/// alone.stay("first");
+/// changes.post(2).unwrap();
+/// assert_eq!(said.test(), None, "it waits for the first");
+/// std::thread::spawn(move || drop(alone)).join().unwrap();
+/// assert_eq!(said.test(), Some(2));
+/// ```
+#[must_use = "the handler has ended when this is dropped"]
+pub struct SentInterleave {
+    shared: Arc<Shared>,
+    alone: bool,
+    /// It holds the exclusion as an async handler does.
+    stays: bool,
 }
 
 /// # Handlers without items
@@ -85,6 +114,49 @@ impl Drop for EnteredInterleave<'_> {
             false => exclusion.leave(),
         };
         self.shared.carry_out(next);
+    }
+}
+
+impl EnteredInterleave<'_> {
+    /// The same for a future, which may go on elsewhere.
+    pub fn into_sent(self) -> SentInterleave {
+        let entered = ManuallyDrop::new(self);
+        SentInterleave {
+            shared: Arc::clone(entered.shared),
+            alone: entered.alone,
+            stays: false,
+        }
+    }
+}
+
+impl SentInterleave {
+    /// The handler, with this name, has not ended where it began: it waits. Others who want to
+    /// begin at once do not look out for its end any more.
+    pub fn stay(&mut self, name: &'static str) {
+        if self.alone && !std::mem::replace(&mut self.stays, true) {
+            self.shared.exclusion.stay_alone(name);
+        }
+    }
+}
+
+impl Drop for SentInterleave {
+    fn drop(&mut self) {
+        let exclusion = &self.shared.exclusion;
+        let next = match (self.alone, self.stays) {
+            (true, true) => exclusion.pass_on(),
+            (true, false) => exclusion.end_at_once(),
+            (false, _) => exclusion.leave(),
+        };
+        self.shared.carry_out(next);
+    }
+}
+
+impl fmt::Debug for SentInterleave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SentInterleave")
+            .field("alone", &self.alone)
+            .field("stays", &self.stays)
+            .finish_non_exhaustive()
     }
 }
 

@@ -439,6 +439,36 @@ fn loom_a_try_to_be_alone_that_fails_lets_nobody_in() {
     }
 }
 
+/// An exclusive handler that began at once goes on, and ends on another thread: nobody runs before
+/// that, and who came meanwhile does then.
+#[test]
+fn loom_a_handler_that_began_at_once_ends_elsewhere() {
+    for kind in [Kind::Concurrent, Kind::Exclusive, Kind::Teardown] {
+        loom::model(move || {
+            let stage = Stage::new(Fairness::default());
+            let interleave = ActiveInterleave(Arc::clone(&stage.shared));
+            let entered = interleave.try_exclusive().expect("nobody else is here");
+            stage.taken.fetch_add(1, Ordering::SeqCst);
+            stage.writers.store(1, Ordering::Relaxed);
+            let mut alone = entered.into_sent();
+            let other = stage.thread(0, &[kind]);
+            alone.stay("goes on");
+            let here = Arc::clone(&stage);
+            let ends = thread::spawn(move || {
+                here.writers.store(0, Ordering::Relaxed);
+                here.ran.fetch_add(1, Ordering::SeqCst);
+                drop(alone);
+            });
+            stage.at_once(Kind::Exclusive);
+            for thread in [other, ends] {
+                thread.join().unwrap();
+            }
+            let (ran, back) = stage.outcome();
+            assert_eq!((ran, back), (stage.taken.load(Ordering::SeqCst), 0));
+        });
+    }
+}
+
 /// A handler that begins at once against the end: it ends before, or does not begin.
 #[test]
 fn loom_at_once_against_teardown() {

@@ -93,6 +93,16 @@ impl<N> Exclusion<N> {
         }
     }
 
+    /// An exclusive handler that began at once goes on elsewhere: it holds the exclusion from here
+    /// on as an async one does, and ends with [`Exclusion::pass_on`].
+    pub(in crate::arbiter::interleave) fn stay_alone(&self, name: &'static str) {
+        let mut state = self.state.lock();
+        // It is, already, if somebody has come meanwhile.
+        state.phase = Phase::Taken;
+        state.async_holder = Some(name);
+        self.readers.ended_alone();
+    }
+
     /// Somebody has come meanwhile, and has made the exclusion taken.
     #[cold]
     fn pass_on_alone(&self) -> Next<N> {
