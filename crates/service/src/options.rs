@@ -40,6 +40,8 @@ pub struct Options {
     pub named: Option<bool>,
     /// Whether the service calls itself, by its job: its rules are for others.
     pub(crate) is_own: bool,
+    /// Nobody waits for its answer.
+    pub(crate) is_one_way: bool,
     /// Headers, found by their types.
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
 }

@@ -98,7 +98,13 @@ fn run<S: Service>(
     let result = ended.map(|telling| tell_at_once(slot, telling));
     let result = result.map_err(|failed| match failed {
         Failed::Fault(fault) => fault,
-        Failed::Panic(panicked) => common.panic_fault(&panicked),
+        Failed::Panic(panicked) => {
+            let fault = common.panic_fault(&panicked);
+            if options.is_one_way {
+                common.raise(panicked);
+            }
+            fault
+        }
     });
     if let Some(begun) = begun {
         common.has_run(operation, begun, None, calls);

@@ -3,6 +3,7 @@
 use super::any_call::entered;
 use super::any_service::AnyService;
 use super::call::{Call, Make, Uniform};
+use super::direct::begin_one_way;
 use super::entrance::EnteredOperation;
 use super::new_subscription::NewSubscription;
 use super::notification::Notification;
@@ -144,11 +145,11 @@ impl<C: Contract> Client<C> {
             let Some(slot) = slot.upgrade() else {
                 return false;
             };
-            let to = Client {
-                target: Target::Here(slot),
-            };
-            // Beyond the limit of its port the subscription ends: the service does not keep up.
-            to.waiting() < limit && to.post(make(notification)).is_ok()
+            // Beyond the limit of its port the subscription ends: the service does not keep up. Who
+            // tells has changed his state, and does not carry out what others do with that.
+            let has_room = slot.common.changes.look().0 < limit;
+            let post = || post(&slot, make(notification), Options::default());
+            has_room && post().is_ok()
         }));
         let id = self.enter(how, sink, Options::default()).await?;
         Ok(Subscription::new(self.clone(), id, Port::new()))
@@ -204,7 +205,8 @@ impl<C: Contract> Client<C> {
     }
 
     /// Posts an operation and wants no answer. Its panic goes to the causality of the poster. It is
-    /// carried out however long it waits, and may call whoever has posted it.
+    /// carried out however long it waits, and may call whoever has posted it. A short one may be
+    /// carried out before this returns.
     ///
     /// # Errors
     /// A fault when the operation was not posted.
@@ -225,15 +227,9 @@ impl<C: Contract> Client<C> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
-        let what = OperationBody::Request(request, None);
-        begin(slot, what, options, false).map(drop)
-    }
-
-    /// How many changes wait at the service.
-    fn waiting(&self) -> usize {
-        match &self.target {
-            Target::Here(slot) => slot.common.changes.look().0,
-            Target::Elsewhere(_) => 0,
+        match begin_one_way(slot, request, options)? {
+            None => Ok(()),
+            Some((request, options)) => post(slot, request, options),
         }
     }
 
@@ -267,6 +263,16 @@ impl<C: Contract> Client<C> {
             Target::Elsewhere(remote) => Err(remote),
         }
     }
+}
+
+/// Posts an operation of which no answer is wanted.
+fn post<C: Contract>(
+    slot: &ServiceSlot<C>,
+    request: C::Request,
+    options: Options,
+) -> Result<(), Fault> {
+    let what = OperationBody::Request(request, None);
+    begin(slot, what, options, false).map(drop)
 }
 
 /// Checks whether `what` may be asked for, takes room and posts it. Until when the answer may take.

@@ -22,7 +22,7 @@ use super::slot::{Common, ServiceSlot};
 use crate::context::CallContext;
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
-use motet_dispatch::as_task;
+use motet_dispatch::{Causalities, as_task};
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{spin_for, thread_local};
 use std::any::Any;
@@ -140,7 +140,8 @@ const PAUSE: Duration = Duration::from_micros(1);
 /// waits until others have run. Else a task that only calls would keep its worker.
 const IN_A_ROW: u32 = 128;
 
-/// So many async handlers begin inside of each other on one thread: each takes some of its stack.
+/// So many handlers that are async, or of which no answer is wanted, begin inside of each other on
+/// one thread: each takes some of its stack.
 const NESTED: u32 = 16;
 
 thread_local! {
@@ -148,13 +149,18 @@ thread_local! {
     static NESTS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// An async handler begins on this thread, inside of others.
+/// Such a handler begins on this thread, inside of others.
 pub(crate) struct Nested(());
 
 impl Nested {
     pub(crate) fn enter() -> Self {
         NESTS.set(NESTS.get() + 1);
         Nested(())
+    }
+
+    /// If there are not many yet.
+    fn enter_more() -> Option<Self> {
+        (NESTS.get() < NESTED).then(Nested::enter)
     }
 }
 
@@ -268,6 +274,50 @@ impl<C: Contract> ServiceSlot<C> {
             .common
             .starts_at_once(operation, options, context, batches);
         may.then(|| self.direct.at_once())?
+    }
+}
+
+/// Carries out an operation of which no answer is wanted where it is posted, if that may be done
+/// now. Else it comes back.
+///
+/// # Errors
+/// The fault that its poster gets.
+pub(super) fn begin_one_way<C: Contract>(
+    slot: &Arc<ServiceSlot<C>>,
+    request: C::Request,
+    mut options: Options,
+) -> Result<Option<(C::Request, Options)>, Fault> {
+    let (operation, common) = (C::operation(&request), &slot.common);
+    // Its panic would go to those.
+    let may = !operation.is_async && !options.is_own && Causalities::active().is_empty();
+    let Some(_nested) = may.then(Nested::enter_more).flatten() else {
+        return Ok(Some((request, options)));
+    };
+    let context = CallContext::inherited();
+    // What a handler posts to a service that waits for it runs later.
+    let is_held = |context: &CallContext| context.is_held_by(&**common);
+    if context.as_ref().is_some_and(is_held) {
+        return Ok(Some((request, options)));
+    }
+    options.capture |= context
+        .as_ref()
+        .is_some_and(|context| context.inherited.trace.is_some());
+    let Some(run) = slot
+        .direct(Some(operation), &options, None)
+        .map(|at_once| at_once.run)
+    else {
+        return Ok(Some((request, options)));
+    };
+    // It inherits nothing else: nobody waits for it.
+    let principal = || context.as_ref().and_then(CallContext::principal);
+    options.principal = options.principal.take().or_else(principal);
+    common.admit(operation.verb, operation.group, &options, None, false)?;
+    options.is_one_way = true;
+    let slot = Arc::clone(slot);
+    match run(slot, operation, request, &mut options, None, &mut None) {
+        // What it would be answered nobody hears.
+        Ok(_answer) => Ok(None),
+        Err((request, _)) => Ok(Some((request, options))),
     }
 }
 

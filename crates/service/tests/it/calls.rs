@@ -55,15 +55,21 @@ fn sem_g377_each_panic_of_one_way_operations_is_told_and_keeps_no_other() {
         let node = node(&dispatcher);
         let shop = shop(&node).await;
         let (to, done) = motet_ports::reply();
-        // On the only worker: none of them begins before all are posted, so they are one batch.
+        // On the only worker: none of them begins before all are posted, behind a change that
+        // waits, so they are one batch. Then each is carried out where it is posted.
         let posting = async move {
             let before = shop.count("pears".into()).await.unwrap();
+            let slow = shop.add_slowly(2).into_future();
             for _ in 0..3 {
                 shop.post(ShopRequest::Add(1)).unwrap();
                 shop.post(ShopRequest::TearAndUndo(true)).unwrap();
             }
             shop.add(1).await.unwrap();
-            drop(to.post(shop.count("pears".into()).await.unwrap() - before));
+            slow.await.unwrap();
+            let behind = shop.count("pears".into()).await.unwrap();
+            shop.post(ShopRequest::TearAndUndo(true)).unwrap();
+            assert_eq!(shop.count("pears".into()).await, Ok(behind));
+            drop(to.post(behind - before));
         };
         spawn(&node.queue(), posting).unwrap();
         assert_eq!(
@@ -71,7 +77,7 @@ fn sem_g377_each_panic_of_one_way_operations_is_told_and_keeps_no_other() {
             Ok(4),
             "nobody is kept, and what panics is undone"
         );
-        for _ in 0..3 {
+        for _ in 0..4 {
             assert_eq!(heard.recv().await, "in the middle");
         }
         node.shutdown().await;

@@ -14,6 +14,7 @@ mod jobs;
 mod kills;
 mod network;
 mod nodes;
+mod one_way;
 mod responses;
 mod restarts;
 #[path = "../../../motet/examples/service_robot/robot.rs"]
