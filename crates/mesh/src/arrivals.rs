@@ -216,7 +216,7 @@ impl Core {
         drop(state);
         match frame {
             // Those are taken before.
-            Frame::Hello { .. } | Frame::Data { .. } => {}
+            Frame::Hello { .. } | Frame::Data { .. } | Frame::NamedData { .. } => {}
             Frame::Subscribe {
                 subscription,
                 pattern,

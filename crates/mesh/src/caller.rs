@@ -3,8 +3,8 @@
 
 use motet_dispatch::{Causalities, Causality};
 
-/// How many causalities of a caller are known by name, the innermost.
-const MOST: usize = 16;
+/// How many causalities of a caller, or of a sample, are known by name, the innermost.
+pub(crate) const MOST: usize = 16;
 
 /// The names of the causalities that are active now, innermost first.
 pub(crate) fn names() -> Vec<String> {

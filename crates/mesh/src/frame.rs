@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub const MAX_FRAME: usize = 16 << 20;
 
 /// The form of frames. Nodes of different forms do not talk.
-pub(crate) const FORM: u16 = 4;
+pub(crate) const FORM: u16 = 5;
 
 /// A frame. Numbers of topics and subscriptions are those of the node that has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,9 +93,21 @@ pub(crate) enum Frame {
         key: String,
         why: String,
     },
+    /// A sample, and the names of the causalities that it was published under: a list of texts,
+    /// innermost first.
+    NamedData {
+        topic: u32,
+        subscription: u32,
+        number: u64,
+        retained: bool,
+        #[serde(with = "serde_bytes")]
+        payload: Vec<u8>,
+        #[serde(with = "serde_bytes")]
+        names: Vec<u8>,
+    },
 }
 
-/// A [`Frame::Data`] whose payload is elsewhere.
+/// A [`Frame::Data`] whose payload is elsewhere; with names a [`Frame::NamedData`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Data<'a> {
     pub(crate) topic: u32,
@@ -103,16 +115,27 @@ pub(crate) struct Data<'a> {
     pub(crate) number: u64,
     pub(crate) retained: bool,
     pub(crate) payload: &'a [u8],
+    /// None: there are no causalities.
+    pub(crate) names: &'a [u8],
 }
 
 /// The number of [`Frame::Data`] among frames.
 const DATA: u32 = 6;
 
-/// The most that a frame of data is longer than its payload.
+/// The number of [`Frame::NamedData`] among frames.
+const NAMED_DATA: u32 = 14;
+
+/// The most that a frame of data is longer than its payload, without names.
 const DATA_HEAD: usize = 1 + 5 + 5 + 10 + 1 + 10;
 
+/// The most bytes that the names of a sample's causalities have.
+pub(crate) const MAX_NAMES: usize = 1 << 10;
+
+/// The most that names add to a frame.
+const NAMES: usize = 2 + MAX_NAMES;
+
 /// The longest payload of a frame of data.
-pub(crate) const MAX_PAYLOAD: usize = MAX_FRAME - DATA_HEAD;
+pub(crate) const MAX_PAYLOAD: usize = MAX_FRAME - DATA_HEAD - NAMES;
 
 /// The most that the frame of an answer is longer than the answer.
 const ANSWER_HEAD: usize = 1 + 10 + 1 + 10;
@@ -129,26 +152,39 @@ pub(crate) fn max_request(causalities: &[String]) -> usize {
 /// The fields of [`Data`] behind the number of its kind, as postcard has those of a variant.
 type DataFields<'a> = (u32, u32, u32, u64, bool, &'a Bytes);
 
+/// The same with names, which follow.
+type NamedDataFields<'a> = (DataFields<'a>, &'a Bytes);
+
 impl<'a> Data<'a> {
     /// Puts the frame behind others, which are lost with it if it cannot be written.
     pub(crate) fn put_behind(self, frames: &mut Frames) -> Result<(), FrameError> {
+        let is_named = !self.names.is_empty();
         let fields: DataFields<'_> = (
-            DATA,
+            if is_named { NAMED_DATA } else { DATA },
             self.topic,
             self.subscription,
             self.number,
             self.retained,
             Bytes::new(self.payload),
         );
-        put_behind(frames, &fields, DATA_HEAD + self.payload.len())
+        let length = DATA_HEAD + self.payload.len();
+        if is_named {
+            let fields: NamedDataFields<'_> = (fields, Bytes::new(self.names));
+            return put_behind(frames, &fields, length + NAMES);
+        }
+        put_behind(frames, &fields, length)
     }
 
     /// None: the frame is another one, or none.
     pub(crate) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
-        if bytes.first() != Some(&(DATA as u8)) || bytes.len() > MAX_FRAME {
+        if bytes.len() > MAX_FRAME {
             return None;
         }
-        let fields = decode::<DataFields<'a>>(bytes).ok()?;
+        let (fields, names) = match u32::from(*bytes.first()?) {
+            DATA => (decode::<DataFields<'a>>(bytes).ok()?, Bytes::new(&[])),
+            NAMED_DATA => decode::<NamedDataFields<'a>>(bytes).ok()?,
+            _ => return None,
+        };
         let (_, topic, subscription, number, retained, payload) = fields;
         Some(Data {
             topic,
@@ -156,6 +192,7 @@ impl<'a> Data<'a> {
             number,
             retained,
             payload,
+            names,
         })
     }
 }
@@ -316,7 +353,9 @@ mod tests {
             (topic, subscription, number, retained) in any::<(u32, u32, u64, bool)>(),
             payload in prop::collection::vec(any::<u8>(), 0..300),
         ) {
-            let data = Data { topic, subscription, number, retained, payload: &payload };
+            let names: &[u8] = &[];
+            let payload = &payload[..];
+            let data = Data { topic, subscription, number, retained, payload, names };
             let mut frames = Frames::from_bytes(vec![1, 0, 0, 0, 9]).unwrap();
             data.put_behind(&mut frames).unwrap();
             let [before, bytes] = frames.iter().collect::<Vec<_>>()[..] else {
@@ -325,12 +364,48 @@ mod tests {
             prop_assert_eq!(before, [9]);
             prop_assert!(bytes.len() <= DATA_HEAD + payload.len());
             prop_assert_eq!(Data::from_bytes(bytes), Some(data));
-            prop_assert_eq!(Data::from_bytes(&bytes[1..]).filter(|_| topic != DATA), None);
+            let others = Data::from_bytes(&bytes[1..]);
+            prop_assert_eq!(others.filter(|_| ![DATA, NAMED_DATA].contains(&topic)), None);
             prop_assert_eq!(Data::from_bytes(&bytes[..bytes.len() - 1]), None);
-            let payload = payload.clone();
+            let payload = payload.to_vec();
             let frame = Frame::Data { topic, subscription, number, retained, payload };
             prop_assert_eq!(frame.to_bytes().unwrap(), bytes);
         }
+    }
+
+    proptest! {
+        #[test]
+        fn sem_g615_data_with_names_has_the_form_of_its_frame(
+            (topic, subscription, number, retained) in any::<(u32, u32, u64, bool)>(),
+            payload in prop::collection::vec(any::<u8>(), 0..300),
+            names in prop::collection::vec(any::<u8>(), 1..=MAX_NAMES),
+        ) {
+            let (payload, names) = (&payload[..], &names[..]);
+            let data = Data { topic, subscription, number, retained, payload, names };
+            let mut frames = Frames::default();
+            data.put_behind(&mut frames).unwrap();
+            let bytes = frames.iter().next().unwrap();
+            prop_assert!(bytes.len() <= DATA_HEAD + NAMES + payload.len());
+            prop_assert_eq!(Data::from_bytes(bytes), Some(data));
+            prop_assert_eq!(Data::from_bytes(&bytes[..bytes.len() - 1]), None);
+            let (payload, names) = (payload.to_vec(), names.to_vec());
+            let frame = Frame::NamedData { topic, subscription, number, retained, payload, names };
+            prop_assert_eq!(frame.to_bytes().unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn the_longest_sample_fits_a_frame() {
+        let (payload, names) = (vec![0; MAX_PAYLOAD], vec![0; MAX_NAMES]);
+        let data = Data {
+            topic: u32::MAX,
+            subscription: u32::MAX,
+            number: u64::MAX,
+            retained: true,
+            payload: &payload,
+            names: &names,
+        };
+        assert!(data.put_behind(&mut Frames::default()).is_ok());
     }
 
     #[test]

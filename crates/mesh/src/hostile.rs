@@ -28,7 +28,7 @@ fn frame(random: &mut Random) -> Frame {
     let bytes: Vec<u8> = (0..random.below(40))
         .map(|_| random.below(256) as u8)
         .collect();
-    match random.below(14) {
+    match random.below(15) {
         0 => Frame::Hello {
             form: FORM - u16::from(small == 0),
             incarnation: u64::from(small),
@@ -83,6 +83,14 @@ fn frame(random: &mut Random) -> Frame {
             why: key,
         },
         12 => not_allowed(topic, subscription, key),
+        13 => Frame::NamedData {
+            topic,
+            subscription,
+            number: far,
+            retained: small == 0,
+            payload: vec![7],
+            names: [bytes, vec![1, 1, b'n'], vec![b'n'; 2 << 10]][random.below(3)].clone(),
+        },
         _ => Frame::Answer {
             call: far,
             answer: Ok(bytes),

@@ -70,6 +70,7 @@ mod subscription;
 mod take_error;
 mod taking;
 mod topic;
+mod under;
 mod unwinding;
 
 pub use calling::Server;

@@ -136,14 +136,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             }
         }
         let is_read = retains || !state.flows.keys().all(FlowTarget::is_there);
-        let (value, unread) = match is_read {
-            true => (Some(Arc::new(value)), None),
-            false => (None, Some(value)),
-        };
-        let payload = Payload {
-            value,
-            bytes: is_written.then(|| state.written()),
-        };
+        let bytes = is_written.then(|| state.written());
+        let (payload, unread) = Payload::now(value, is_read, bytes);
         let mut gone = Vec::new();
         let dropped = state.push(number, payload, self.qos.retain as usize, &mut gone);
         self.send_from(state);

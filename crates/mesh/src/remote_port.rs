@@ -8,7 +8,7 @@ use crate::frame::decode;
 use crate::step::{StepFuture, StepName, StepPart};
 use crate::taking::{TakePart, take_all};
 use crate::{CallError, Key, TakeError};
-use motet_dispatch::{Causalities, Causality};
+use motet_dispatch::Causality;
 use motet_ports::timer;
 use serde::de::DeserializeOwned;
 use std::any::type_name;
@@ -347,7 +347,7 @@ impl Drop for Reservation {
             // Without an answer the owner takes it back by itself, later.
             let _ = settle(&core, &own, ticket, false).await;
         });
-        Causalities::none().run(|| self.core.spawn(back));
+        self.core.spawn(back);
     }
 }
 

@@ -7,6 +7,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A published value, and where it comes from.
+///
+/// Its handler runs under the causalities that it was published under. Of a sample of another node
+/// these are new ones with the same names, which nothing cancels. They end when the last clone of
+/// the sample is dropped. What is retained, and what comes from a log, has none.
 pub struct Sample<T> {
     /// The value. Subscribers of the publisher's own process share it.
     pub value: Arc<T>,
@@ -17,8 +21,8 @@ pub struct Sample<T> {
     /// The numbers before this one that this subscriber has missed.
     pub gap: Option<Gap>,
     pub(crate) origin: Arc<SampleOrigin>,
-    /// With [`Ack::Handled`](crate::Ack::Handled): accepts it when the last clone of the sample is
-    /// dropped.
+    /// What ends with the last clone of the sample: the causalities that were made for it. With
+    /// [`Ack::Handled`](crate::Ack::Handled) it is accepted then.
     pub(crate) handled: Option<Arc<dyn Any + Send + Sync>>,
 }
 

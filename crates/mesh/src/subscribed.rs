@@ -24,6 +24,7 @@ use crate::incoming::{Arrival, Incoming};
 use crate::sample::SampleOrigin;
 use crate::start_from::{LogOfKey, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
+use crate::under::{end_with, named};
 use crate::{Class, Deed, Gap, Key, MAX_ENTRIES, MeshRights, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -249,7 +250,10 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
 
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {
         // What users wrote runs outside of the lock.
-        let read = |data: &Data<'_>| (self.read)(data.payload).ok().map(Arc::new);
+        let read = |data: &Data<'_>| {
+            let value = (self.read)(data.payload).ok().map(Arc::new);
+            (value, named(data.names))
+        };
         let values: Vec<_> = samples.iter().map(read).collect();
         // Dropped outside of the lock.
         let (mut told, mut known) = (None, Vec::new());
@@ -269,10 +273,13 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
             return;
         };
         came.reserve(samples.len());
-        for (data, value) in samples.iter().zip(values) {
+        for (data, (value, under)) in samples.iter().zip(values) {
             let (number, retained) = (data.number, data.retained);
             match value.map(|value| self.arrives((id, flow), counts, (number, retained), value)) {
-                Some(Ok(sample)) => came.push_back((id, sample)),
+                Some(Ok(mut sample)) => {
+                    end_with(&mut sample, &under);
+                    came.push_back((id, sample, under));
+                }
                 Some(Err(value)) => known.push(value),
                 None => told = self.unreadable(flow, counts, telling, number).or(told),
             }

@@ -52,6 +52,7 @@ mod owned_thread;
 mod parker;
 mod renew_waker;
 mod serial;
+mod shared_place;
 mod spin_mutex;
 mod thread_number;
 #[cfg(motet_loom)]
@@ -71,6 +72,7 @@ pub use owned_thread::OwnedThread;
 pub use parker::{Parker, Unparker};
 pub use renew_waker::renew_waker;
 pub use serial::Serial;
+pub use shared_place::SharedPlace;
 pub use spin_mutex::SpinMutex;
 #[cfg(motet_loom)]
 pub use thread_number::set_thread_number;

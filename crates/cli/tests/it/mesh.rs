@@ -142,7 +142,7 @@ fn sem_g248_a_subscriber_that_is_killed_is_missed_at_once_and_its_samples_are_to
 }
 
 #[track_caller]
-fn watcher_sees(watcher: &mut Running, change: &str, peer: &str) {
+pub(crate) fn watcher_sees(watcher: &mut Running, change: &str, peer: &str) {
     loop {
         let told = watcher.next();
         if told["change"] == change && told["peer"] == peer {

@@ -1,6 +1,7 @@
 //! Links by zenoh on loopback: who gets in, and what comes.
 
 mod doors;
+mod kills;
 #[cfg(target_os = "linux")]
 mod laws;
 mod links;

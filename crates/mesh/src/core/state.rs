@@ -6,7 +6,7 @@ use crate::calls::{Calls, HAS_LEFT};
 use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving};
 use crate::frame::Frame;
 use crate::{FramePriority, MeshError, PeerName};
-use motet_dispatch::{beyond_depth, spawn};
+use motet_dispatch::{Causalities, beyond_depth, spawn};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
@@ -14,7 +14,8 @@ impl Core {
     /// Runs a task of the node, whatever room its queue has: nobody would bring it again. A queue
     /// that is stopped drops it: the node has ended.
     pub(super) fn begin(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        let _ = spawn(&beyond_depth(self.queue()), task);
+        // Whoever's work is at hand, the node's is none of it: it is not skipped with that.
+        let _ = Causalities::none().run(|| spawn(&beyond_depth(self.queue()), task));
     }
 
     /// Asks `who`, if it is there then, before the node leaves.

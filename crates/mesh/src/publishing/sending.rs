@@ -1,11 +1,12 @@
 //! A topic sends what may be sent, one thread at a time.
 
-use super::state::{Payload, ROOM, State};
+use super::state::{Payload, ROOM, State, ValueUnder};
 use super::{Publishing, wake};
 use crate::flow::FlowTarget;
 use crate::frame::Data;
 use crate::outgoing::Entry;
 use crate::subscribed::FlowEnd;
+use crate::under::{only_under, written_names};
 use crate::unwinding::on_panic;
 use crate::{Frames, PeerName};
 use motet_sync::MutexGuard;
@@ -94,12 +95,14 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let room = std::mem::take(&mut state.room);
         let mut frames = std::mem::take(&mut state.frames);
         drop(state);
+        let names = written_names();
         let data = Data {
             topic: self.id,
             subscription,
             number,
             retained: false,
             payload: &room,
+            names: names.as_deref().unwrap_or_default(),
         };
         let to = FlowTarget::There(peer, subscription);
         let panicked = on_panic(|| self.give_back(&to, None));
@@ -110,6 +113,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             let payload = Payload {
                 value: None,
                 bytes: Some(room.as_slice().into()),
+                names,
             };
             let entry = Entry {
                 number,
@@ -230,7 +234,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     fn drop_values<'a>(
         &'a self,
         state: MutexGuard<'a, State<T>>,
-        values: &mut Vec<Arc<T>>,
+        values: &mut Vec<ValueUnder<T>>,
     ) -> MutexGuard<'a, State<T>> {
         if values.is_empty() {
             return state;
@@ -274,6 +278,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             number: entry.number,
             retained: entry.retained,
             payload: entry.payload.bytes.as_deref().unwrap_or_default(),
+            names: entry.payload.names.as_deref().unwrap_or_default(),
         }
     }
 
@@ -289,12 +294,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     ) -> Delivered {
         match (to, here, entries) {
             (FlowTarget::Here(_), Some((end, first)), [entry]) => {
-                let Some(value) = entry.payload.value.take() else {
+                let Some((value, under)) = entry.payload.value.take() else {
                     end.comes_from_log(self.data(to, entry));
                     return Delivered::Sent;
                 };
                 let (number, retained) = (entry.number, entry.retained);
-                match end.comes(first, number, retained, value) {
+                match only_under(under, || end.comes(first, number, retained, value)) {
                     true => Delivered::Accepted(number, end.window()),
                     false => Delivered::Sent,
                 }

@@ -5,7 +5,9 @@ use crate::flow::FlowTarget;
 use crate::frame::MAX_PAYLOAD;
 use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::FlowEnd;
+use crate::under::written_names;
 use crate::{Frames, Gap, PeerName};
+use motet_dispatch::Causalities;
 use motet_ports::ReplyPort;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -29,18 +31,50 @@ pub(super) struct LeavingFlow<T: Send + Sync + 'static> {
     pub(super) why: String,
 }
 
+/// A value, and the causalities that it was published under. Both may drop what users gave.
+pub(super) type ValueUnder<T> = (Arc<T>, Causalities);
+
 /// A value and its bytes, each if somebody needs it.
 pub(super) struct Payload<T> {
-    pub(super) value: Option<Arc<T>>,
+    pub(super) value: Option<ValueUnder<T>>,
     pub(super) bytes: Option<Arc<[u8]>>,
+    /// Of the causalities, for peers.
+    pub(super) names: Option<Arc<[u8]>>,
+}
+
+impl<T> Payload<T> {
+    /// A value that is published now. It comes back if nobody of this node gets it.
+    pub(super) fn now(value: T, is_read: bool, bytes: Option<Arc<[u8]>>) -> (Self, Option<T>) {
+        let names = bytes.as_ref().and_then(|_| written_names());
+        let (value, unread) = match is_read {
+            true => (Some((Arc::new(value), Causalities::active())), None),
+            false => (None, Some(value)),
+        };
+        let payload = Payload {
+            value,
+            bytes,
+            names,
+        };
+        (payload, unread)
+    }
+
+    /// For those who come later. That a sample comes again is no work of its publisher's.
+    fn retained(&self) -> Self {
+        let value = self.value.as_ref();
+        Payload {
+            value: value.map(|(value, _)| (Arc::clone(value), Causalities::none())),
+            bytes: self.bytes.clone(),
+            names: None,
+        }
+    }
 }
 
 impl<T> Clone for Payload<T> {
     fn clone(&self) -> Self {
-        let bytes = self.bytes.clone();
         Payload {
             value: self.value.clone(),
-            bytes,
+            bytes: self.bytes.clone(),
+            names: self.names.clone(),
         }
     }
 }
@@ -216,7 +250,7 @@ impl<T: Send + Sync + 'static> State<T> {
         number: u64,
         payload: Payload<T>,
         retain: usize,
-        gone: &mut Vec<Arc<T>>,
+        gone: &mut Vec<ValueUnder<T>>,
     ) -> usize {
         let State {
             flows,
@@ -231,7 +265,7 @@ impl<T: Send + Sync + 'static> State<T> {
             {
                 gone.extend(oldest.value);
             }
-            retained.extend(payload.clone().map(|payload| (number, payload)));
+            retained.extend(payload.iter().map(|payload| (number, payload.retained())));
         }
         let mut others = flows.len();
         for (to, flow) in flows {
@@ -265,8 +299,12 @@ mod tests {
             out.accepted(0, 64, |_| {});
             let bytes: Arc<[u8]> = vec![0_u8; length].into();
             for number in 1..=20 {
-                let (value, bytes) = (None, Some(Arc::clone(&bytes)));
-                assert!(out.push(number, Payload { value, bytes }).is_none());
+                let payload = Payload {
+                    value: None,
+                    bytes: Some(Arc::clone(&bytes)),
+                    names: None,
+                };
+                assert!(out.push(number, payload).is_none());
             }
             let mut flow = Flow::<u32> {
                 end: None,

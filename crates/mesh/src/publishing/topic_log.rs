@@ -354,7 +354,11 @@ impl LogCursor {
     fn put<T: Send + Sync + 'static>(&mut self, flow: &mut Flow<T>, samples: Vec<Arc<[u8]>>) {
         for bytes in samples {
             let (number, bytes) = (self.next, Some(bytes));
-            let payload = Payload { value: None, bytes };
+            let payload = Payload {
+                value: None,
+                bytes,
+                names: None,
+            };
             match number < self.live {
                 true => flow.out.push_retained(number, payload),
                 // It has room.

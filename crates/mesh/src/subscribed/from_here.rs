@@ -7,6 +7,7 @@ use crate::frame::Data;
 use crate::start_from::LogOfKey;
 use crate::unwinding::on_panic;
 use crate::{Ack, Class, Key, Sample};
+use motet_dispatch::Causalities;
 use motet_ports::{PostError, PostRefusal};
 use std::sync::Arc;
 
@@ -51,7 +52,8 @@ impl<T: Send + Sync + 'static> FlowEnd<T> {
     }
 
     /// A sample, of a topic that knows that all before `first` are accepted. Whether this one is
-    /// accepted, too; else the topic is told when it is.
+    /// accepted, too; else the topic is told when it is. It was published under the causalities
+    /// that are active now.
     ///
     /// One thread at a time brings those of a flow, so a sample goes to the port without a look at
     /// those of other flows, unless some wait.
@@ -72,7 +74,8 @@ impl<T: Send + Sync + 'static> FlowEnd<T> {
             return false;
         };
         if state_parts.posting {
-            state_parts.came.push_back((id, sample));
+            let under = Causalities::active();
+            state_parts.came.push_back((id, sample, under));
             return false;
         }
         flow.tell_refused(&mut sample);
@@ -94,12 +97,13 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 item,
                 reason: PostRefusal::PortFull | PostRefusal::Queue(_),
             }) => {
+                let under = Causalities::active();
                 let mut state = self.state.lock();
                 if std::mem::replace(&mut state.posting, true) {
-                    state.came.push_back((id, item));
+                    state.came.push_back((id, item, under));
                 } else {
                     drop(state);
-                    self.wait_and_post(id, item);
+                    self.wait_and_post(id, item, under);
                 }
             }
             // The port is closed: nobody wants more.

@@ -2,15 +2,14 @@
 
 use super::Subscribed;
 use super::flows::FlowId;
+use super::state::WaitingSamples;
 use crate::subscribe_config::Ack;
+use crate::under::only_under;
 use crate::unwinding::on_panic;
 use crate::{Gap, Sample};
+use motet_dispatch::Causalities;
 use motet_ports::{PostError, PostRefusal};
-use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Samples that are to be posted, oldest first.
-type WaitingSamples<T> = VecDeque<(FlowId, Sample<T>)>;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// Posts what has come, until nothing has or the port is full: then a task waits for room. The
@@ -23,14 +22,14 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 return;
             }
             posted.reserve(came.len());
-            while let Some((id, sample)) = came.pop_front() {
+            while let Some((id, sample, under)) = came.pop_front() {
                 let (number, gap) = (sample.number, sample.gap);
                 let panicked = on_panic(|| {
                     self.put_back(std::mem::take(&mut came));
                     let posted = std::mem::take(&mut posted);
                     self.go_on_behind(id, (number, gap), Some(posted));
                 });
-                let done = self.port.post(sample);
+                let done = only_under(under.clone(), || self.port.post(sample));
                 panicked.did_not();
                 match done {
                     Ok(()) if self.ack == Ack::Accepted => posted.push((id, number)),
@@ -41,7 +40,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                     }) => {
                         self.put_back(came);
                         self.accept_posted(&posted);
-                        self.wait_and_post(id, item);
+                        self.wait_and_post(id, item, under);
                         return;
                     }
                     Err(_) => {
@@ -95,7 +94,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         state.posting = !came.is_empty();
         let ends = came.is_empty() && std::mem::take(&mut state.ends);
         if state.refused {
-            for (id, sample) in &mut came {
+            for (id, sample, _) in &mut came {
                 if let Some(flow) = state.flows.get_mut(*id) {
                     flow.tell_refused(sample);
                 }
@@ -113,7 +112,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         came
     }
 
-    pub(super) fn wait_and_post(self: &Arc<Self>, id: FlowId, sample: Sample<T>) {
+    pub(super) fn wait_and_post(
+        self: &Arc<Self>,
+        id: FlowId,
+        sample: Sample<T>,
+        under: Causalities,
+    ) {
         let Some(core) = self.core.upgrade() else {
             return;
         };
@@ -123,9 +127,10 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             state.waits_for_room = true;
             std::mem::take(&mut state.ends)
         };
+        let (number, gap) = (sample.number, sample.gap);
+        let posting = only_under(under, || self.port.post_wait(sample));
         core.spawn(Box::pin(async move {
-            let (number, gap) = (sample.number, sample.gap);
-            let posted = this.port.post_wait(sample).await;
+            let posted = posting.await;
             this.state.lock().waits_for_room = false;
             match posted {
                 Ok(()) => {

@@ -5,6 +5,7 @@ use super::logs::LogTopics;
 use crate::flow::FlowSource;
 use crate::start_from::LogOfKey;
 use crate::{Gap, MAX_ENTRIES, PeerName, Sample};
+use motet_dispatch::Causalities;
 use std::collections::VecDeque;
 
 /// When publishers will be told what is accepted, apart from those that are told now.
@@ -62,12 +63,15 @@ impl TellingPlan {
     }
 }
 
+/// Samples that are to be posted, oldest first, each under its causalities.
+pub(super) type WaitingSamples<T> = VecDeque<(FlowId, Sample<T>, Causalities)>;
+
 pub(super) struct State<T> {
     pub(super) flows: Flows,
     /// Which topics have the logs of flows.
     pub(super) logs: LogTopics,
-    /// Samples that have come, oldest first.
-    pub(super) came: VecDeque<(FlowId, Sample<T>)>,
+    /// Samples that have come.
+    pub(super) came: WaitingSamples<T>,
     /// Somebody posts them.
     pub(super) posting: bool,
     /// Who posts waits for room in the port.

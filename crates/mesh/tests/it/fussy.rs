@@ -1,11 +1,14 @@
-//! Types of users whose reading panics, or which use their topic as they are dropped.
+//! Types of users whose reading panics, which use their topic as they are dropped, or which count
+//! how often they are written.
 
 use crate::nodes::{Net, waiting};
 use motet_dispatch::QueueConfig;
 use motet_mesh::{CallError, Qos, Request, Subscription, Topic};
 use motet_ports::{Port, Receive};
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{Log, patience, within};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::Arc;
 
 /// A number of which the one who reads it does not expect 3.
 #[derive(Debug, Serialize)]
@@ -206,4 +209,61 @@ fn a_value_that_a_subscriber_of_a_peer_has_accepted_may_publish_as_it_is_dropped
         net.replay.run();
         assert_eq!(numbers(&samples), [1, 2, 101]);
     });
+}
+
+/// A number that counts how often it is written.
+#[derive(Debug)]
+struct CountsWrites {
+    number: u32,
+    written: Arc<AtomicUsize>,
+}
+
+impl Serialize for CountsWrites {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.written.fetch_add(1, Ordering::Relaxed);
+        self.number.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for CountsWrites {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (number, written) = (u32::deserialize(from)?, Arc::default());
+        Ok(CountsWrites { number, written })
+    }
+}
+
+#[test]
+fn sem_g616_a_sample_is_written_once_for_all_subscribers_of_other_nodes() {
+    let classes = [Qos::latest(8), Qos::reliable(8), Qos::acknowledged(8)];
+    for (qos, others, here) in classes
+        .into_iter()
+        .flat_map(|qos| [(qos, 5, 0), (qos, 5, 1), (qos, 0, 2)])
+    {
+        let net = Net::new(12);
+        let publisher = net.node("p", 1);
+        let topic = publisher.topic::<CountsWrites>("n", qos).unwrap();
+        let nodes = (0..others).map(|n| net.node(&format!("s{n}"), 1));
+        let nodes: Vec<_> = nodes.chain((0..here).map(|_| publisher.clone())).collect();
+        let subscribed = nodes.iter().map(|node| {
+            let samples = node.subscribe::<CountsWrites>("n", &waiting(8, 8));
+            samples.unwrap()
+        });
+        let subscribed: Vec<_> = subscribed.collect();
+        net.replay.run();
+        for number in 1..=3 {
+            let written = Arc::default();
+            let value = CountsWrites {
+                number,
+                written: Arc::clone(&written),
+            };
+            topic.publish(value).unwrap();
+            net.replay.run();
+            let times = written.load(Ordering::Relaxed);
+            assert_eq!(times, usize::from(others > 0), "{qos:?}, {here} here");
+            for samples in &subscribed {
+                let sample = samples.port().test().expect("all get it");
+                assert_eq!(sample.value.number, number);
+            }
+        }
+    }
 }

@@ -16,3 +16,4 @@ mod nodes;
 mod overlay;
 mod remote_ports;
 mod rights;
+mod sample_causalities;

@@ -12,6 +12,8 @@ mod exclusion;
 mod group;
 #[cfg(all(test, motet_loom))]
 mod loom_interleave;
+#[cfg(all(test, motet_loom))]
+mod loom_place;
 mod next;
 mod pending;
 mod shared;

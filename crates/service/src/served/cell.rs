@@ -1,11 +1,13 @@
 //! Where a service lies, and who lets its handlers in. The slot keeps it for callers that carry out
 //! what they call, and it does not keep the slot: they count no references to get there.
+//!
+//! What such callers do with it is modelled in `loom_place.rs` of `motet-ports`.
 
 use super::Served;
 use crate::service::SlotOf;
 use crate::{Group, Service};
 use motet_ports::{ActiveInterleave, EnteredInterleave};
-use motet_sync::SpinMutex;
+use motet_sync::SharedPlace;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// A service that handlers share. Without weak references it takes less time to ask whether they
@@ -14,26 +16,17 @@ pub(super) type SharedService<S> = triomphe::Arc<S>;
 
 /// Where a service lies.
 pub(super) struct ServiceCell<S: Service> {
-    place: SpinMutex<Place<S>>,
+    /// Empty while an exclusive handler has the service, while it is built anew, and at its end.
+    place: SharedPlace<SharedService<S>>,
     /// There once it serves.
     interleave: OnceLock<ActiveInterleave>,
     served: Weak<Served<S>>,
 }
 
-struct Place<S> {
-    /// `None` while an exclusive handler has the service, while it is built anew, and at its end.
-    service: Option<SharedService<S>>,
-    /// Nothing comes in any more.
-    has_ended: bool,
-}
-
 impl<S: Service> ServiceCell<S> {
     pub(super) fn new(served: Weak<Served<S>>) -> Self {
         ServiceCell {
-            place: SpinMutex::new(Place {
-                service: None,
-                has_ended: false,
-            }),
+            place: SharedPlace::default(),
             interleave: OnceLock::new(),
             served,
         }
@@ -67,19 +60,19 @@ impl<S: Service> ServiceCell<S> {
     /// Reads the service where it lies, if it does.
     #[inline]
     pub(super) fn read<R>(&self, read: impl FnOnce(&S) -> R) -> Option<R> {
-        self.place.with(|place| place.service.as_deref().map(read))
+        self.place.read(read)
     }
 
     /// For a handler that changes nothing.
     #[inline]
     pub(super) fn shared(&self) -> Option<SharedService<S>> {
-        self.place.with(|place| place.service.clone())
+        self.place.shared()
     }
 
     /// For a handler that is alone, which puts it back.
     #[inline]
     pub(super) fn take(&self) -> Option<SharedService<S>> {
-        self.place.with(|place| place.service.take())
+        self.place.take()
     }
 
     /// Puts a service in; after the end it is dropped.
@@ -91,22 +84,16 @@ impl<S: Service> ServiceCell<S> {
     /// As [`ServiceCell::put`]: what is not in it any more, to be dropped where nothing is locked.
     #[inline]
     pub(super) fn exchange(&self, service: SharedService<S>) -> Option<SharedService<S>> {
-        self.place.with(|place| match place.has_ended {
-            false => place.service.replace(service),
-            true => Some(service),
-        })
+        self.place.exchange(service)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.place.with(|place| place.service.is_none())
+        self.place.is_empty()
     }
 
     /// Takes the service out for good.
     pub(super) fn end(&self) -> Option<SharedService<S>> {
-        self.place.with(|place| {
-            place.has_ended = true;
-            place.service.take()
-        })
+        self.place.end()
     }
 }
 
