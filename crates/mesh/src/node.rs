@@ -333,9 +333,7 @@ impl Node {
 impl Drop for Leave {
     fn drop(&mut self) {
         self.core.leave();
-        if let Some(carrier) = &self.core.carrier {
-            carrier.node_is_gone();
-        }
+        self.core.is_gone();
     }
 }
 
