@@ -1,12 +1,12 @@
 //! Steps over ports of this node and of others, with counts, and choices between types.
 
 use crate::nodes::Net;
-use crate::remote_ports::each_once;
+use crate::remote_ports::{Troubles, each_once};
 use motet_dispatch::{spawn, spawn_with_handle};
 use motet_mesh::{Node, PortExport, RemotePort, TakeError, take_all, take_first};
 use motet_ports::Port;
 use motet_ports::one_of::{OneOf2, OneOf3};
-use motet_testkit::{Log, Random};
+use motet_testkit::Log;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::future::Future;
@@ -331,59 +331,27 @@ fn take_either(net: &Net, node: &Node, log: &Taken) {
 /// Both owners take part, beside a taker whose link is cut, and one that is killed and comes back.
 fn program(seed: u64) {
     let net = Net::new(seed);
-    let mut random = Random::new(seed);
     let (left, right) = (net.node("left", 1), net.node("right", 1));
     let (a, b) = (Port::new(), Port::new());
     let exported = (
         left.export("a", &a).unwrap(),
         right.export("b", &b).unwrap(),
     );
-    let (x, mut y) = (net.node("x", 1), net.node("y", 1));
+    let mut takers = [net.node("x", 1), net.node("y", 1)];
     net.replay.run();
     let log = Log::new();
     take_mixed(&net, &a, &left, &log);
     take_two(&net, &b, &right, &log);
-    take_either(&net, &x, &log);
-    take_either(&net, &y, &log);
-    let (mut posted_a, mut posted_b, mut starts) = (0_u32, 0_u32, 1_u64);
-    for _ in 0..40 {
-        match random.below(12) {
-            0 if seed % 2 == 1 => {
-                net.network.cut("x", "left");
-                net.replay
-                    .run_for(Duration::from_millis(random.below(200) as u64));
-                net.network.mend("x", "left");
-                take_either(&net, &x, &log);
-            }
-            1 if seed % 4 == 3 => {
-                net.network.kill("y");
-                starts += 1;
-                y = net.node("y", starts);
-                net.replay.run_for(Duration::from_millis(50));
-                take_either(&net, &y, &log);
-            }
-            2..=6 => {
-                posted_a += 1;
-                a.post(posted_a).unwrap();
-            }
-            _ => {
-                posted_b += 1;
-                b.post(posted_b).unwrap();
-            }
-        }
-        net.replay
-            .run_for(Duration::from_micros(random.below(2000) as u64));
-    }
-    net.replay.run();
+    let takes = |node: &Node| take_either(&net, node, &log);
+    let Troubles { posted, kills } = Troubles::befall(&net, seed, [&a, &b], &mut takers, 5, takes);
     let (of_a, of_b): (Vec<_>, Vec<_>) = log.take().into_iter().unzip();
     let (mut of_a, mut of_b) = (of_a.concat(), of_b.concat());
     of_a.extend(a.items());
     of_b.extend(b.items());
     // A step of the taker that is killed has one item of `a`, or two of `b`.
-    let kills = starts - 1;
-    each_once(&mut of_a, posted_a, kills, seed);
-    each_once(&mut of_b, posted_b, 2 * kills, seed);
-    drop((exported, y));
+    each_once(&mut of_a, posted[0], kills, seed);
+    each_once(&mut of_b, posted[1], 2 * kills, seed);
+    drop((exported, takers));
 }
 
 #[test]
