@@ -4,8 +4,8 @@ use crate::nodes::Net;
 use crate::remote_ports::{Troubles, each_once};
 use motet_dispatch::{spawn, spawn_with_handle};
 use motet_mesh::{Node, PortExport, RemotePort, TakeError, take_all, take_first};
-use motet_ports::Port;
 use motet_ports::one_of::{OneOf2, OneOf3};
+use motet_ports::{Overflow, Port};
 use motet_testkit::Log;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -283,6 +283,73 @@ fn sem_g605_a_choice_takes_one_of_a_list_of_ports_of_this_node() {
     ];
     assert_eq!(log.take(), told);
     assert!(ports.iter().all(|port| port.item_count() == 0));
+}
+
+#[test]
+fn sem_g608_a_step_that_has_the_last_item_of_a_closed_port_may_give_it_back() {
+    let pair = Pair::new(9);
+    let here = Port::new();
+    pair.post([1]);
+    here.post(2_u32).unwrap();
+    let (remote, local) = (pair.remote(), here.clone());
+    let step = async move { take_all((&remote, &local)).await.is_ok() };
+    let step = spawn_with_handle(&pair.net.queue("taker"), step).unwrap();
+    // Messages take ten times as long as this at least.
+    let is_reserved = (0..10_000).any(|_| {
+        pair.net.replay.run_for(Duration::from_micros(5));
+        here.item_count() == 0
+    });
+    assert!(is_reserved);
+    here.close();
+    let (next, log) = (here.clone(), Log::new());
+    let out = log.clone();
+    spawn(&pair.net.queue("waits"), async move {
+        out.push(take_all((&next,)).await);
+    })
+    .unwrap();
+    pair.net.replay.run_for(Duration::from_micros(5));
+    assert!(log.is_empty(), "it may come back");
+    step.abort();
+    pair.net.replay.run();
+    assert_eq!(log.take(), [Ok((2,))]);
+}
+
+#[test]
+fn sem_g598_more_items_at_once_than_a_port_may_hold_are_refused() {
+    let net = Net::new(10);
+    let (owner, taker) = (net.node("owner", 1), net.node("t", 1));
+    let port = Port::<u32>::bounded(2, Overflow::Wait);
+    let here = Port::<u32>::bounded(3, Overflow::Wait);
+    let exported = owner.export("a", &port).unwrap();
+    net.replay.run();
+    let (remote, log) = (taker.remote_port::<u32>("a").unwrap(), Log::new());
+    let (local, out) = (here.clone(), log.clone());
+    spawn(&net.queue("taker"), async move {
+        out.push(take_all((remote.times(3),)).await.map(drop));
+        out.push(take_first((&remote, local.times(4))).await.map(drop));
+        // As many as there may be.
+        let most = take_all((remote.times(2), local.times(3))).await;
+        out.push(most.map(drop));
+    })
+    .unwrap();
+    net.replay.run();
+    let too_many = |port: &str, count, bound| -> Result<(), TakeError> {
+        let port = port.to_owned();
+        Err(TakeError::TooMany { port, count, bound })
+    };
+    let told = log.take();
+    let number = format!("number {} of this process", here.id());
+    assert_eq!(told, [too_many("a", 3, 2), too_many(&number, 4, 3)]);
+    let why = told[0].clone().unwrap_err().to_string();
+    assert!(
+        why.contains("\"a\" holds 2 items at most, and 3 are wanted"),
+        "{why}"
+    );
+    (0..2).for_each(|n| port.post(n).unwrap());
+    (0..3).for_each(|n| here.post(n).unwrap());
+    net.replay.run();
+    assert_eq!(log.take(), [Ok(())]);
+    drop(exported);
 }
 
 /// What each of the takers has taken of `a` and of `b`.
