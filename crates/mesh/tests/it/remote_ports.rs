@@ -339,3 +339,37 @@ fn sem_g562_the_owner_of_a_port_does_not_choose_whom_its_takers_call() {
     assert!(request.is_none());
     drop((serves, kept, elsewhere));
 }
+
+#[test]
+fn sem_g221_a_step_that_waits_for_a_slow_owner_gives_items_of_others_back() {
+    let net = Net::new(10);
+    let (owner, slow, taker) = (
+        net.node("owner", 1),
+        net.node("slow", 1),
+        net.node("taker", 1),
+    );
+    let (a, asked) = (Port::new(), Port::<Request<Asked, Answered>>::new());
+    let exported = owner.export("a", &a).unwrap();
+    let serves = slow.serve("b/.port", &asked).unwrap();
+    let reserves = slow.serve("b/.port/own", &asked).unwrap();
+    net.replay.run();
+    let (one, other) = (
+        taker.remote_port::<u32>("a").unwrap(),
+        taker.remote_port::<u32>("b").unwrap(),
+    );
+    spawn(&net.queue("taker"), async move {
+        drop(take_all((&one, &other)).await);
+    })
+    .unwrap();
+    a.post(1_u32).unwrap();
+    net.replay.run_for(Duration::from_secs(1));
+    let request = asked.test().expect("the question whether there is an item");
+    request.answer(&Answered::Ready("b/.port/own".to_owned()));
+    net.replay.run_for(Duration::from_secs(1));
+    assert_eq!(a.item_count(), 0, "it is reserved");
+    let reserve = asked.test().expect("the question for an item");
+    net.replay.run_for(Duration::from_secs(30));
+    assert!(!reserve.is_wanted());
+    assert_eq!(a.items(), [1]);
+    drop((exported, serves, reserves));
+}
