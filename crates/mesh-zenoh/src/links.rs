@@ -189,7 +189,10 @@ impl Links {
         frame_priority: FramePriority,
     ) -> bool {
         self.by_link(to, |link, out| {
-            let (takes, now) = (link.takes_frames() && number == link.number(), Instant::now());
+            let (takes, now) = (
+                link.takes_frames() && number == link.number(),
+                Instant::now(),
+            );
             for frame in frames {
                 // It may break meanwhile, which is told.
                 if !takes || !link.takes_frames() {

@@ -258,7 +258,7 @@ impl Node {
     /// node may take items too. Of several nodes that export a port under one key, one is asked, in
     /// turn.
     ///
-    /// A taker that repeats itself, since its link broke, is answered as before: of each of the last
+    /// A taker that asks again, since its link broke, is answered as before: of each of the last
     /// 256 takers the last 1,024 reservations are remembered, which are 16 bytes each.
     ///
     /// # Errors
