@@ -152,6 +152,11 @@ impl Link {
         self.up
     }
 
+    /// Whether frames may be sent: none goes behind what says that this node leaves.
+    pub(crate) fn takes_frames(&self) -> bool {
+        self.up && !self.said
+    }
+
     /// Of its session, which no other link had: a part of what is random.
     pub(crate) fn number(&self) -> u64 {
         let [first, ..] = self.mine.session().as_chunks::<8>().0 else {
@@ -161,7 +166,7 @@ impl Link {
     }
 
     /// Sends a frame: now, with others that come soon, or when the peer has taken earlier ones.
-    /// The link is up.
+    /// The link [takes frames](Link::takes_frames).
     pub(crate) fn send(
         &mut self,
         frame: &[u8],

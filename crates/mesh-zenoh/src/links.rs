@@ -172,11 +172,11 @@ impl Links {
         frame_priority: FramePriority,
     ) -> bool {
         self.by_link(to, |link, out| {
-            let is_up = link.is_up();
-            if is_up {
+            let takes = link.takes_frames();
+            if takes {
                 link.send_owned(frame, frame_priority, Instant::now(), out);
             }
-            is_up
+            takes
         })
     }
 
@@ -189,15 +189,18 @@ impl Links {
         frame_priority: FramePriority,
     ) -> bool {
         self.by_link(to, |link, out| {
-            let (is_up, now) = (link.is_up() && number == link.number(), Instant::now());
+            let (takes, now) = (
+                link.takes_frames() && number == link.number(),
+                Instant::now(),
+            );
             for frame in frames {
                 // It may break meanwhile, which is told.
-                if !is_up || !link.is_up() {
+                if !takes || !link.takes_frames() {
                     break;
                 }
                 link.send(frame, frame_priority, now, out);
             }
-            is_up
+            takes
         })
     }
 

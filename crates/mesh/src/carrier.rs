@@ -216,7 +216,8 @@ pub trait Carrier: Send + Sync + 'static {
         let _ = from;
     }
 
-    /// The last handle of the node is dropped, and it has said its last. Other threads may still
-    /// be within what they were told, and hold the node's part of the carrier until they are out.
+    /// The last handle of the node is dropped, and it has said its last: told behind that, by the
+    /// thread that has sent it. Other threads may still be within what they were told, and hold the
+    /// node's part of the carrier until they are out.
     fn node_is_gone(&self) {}
 }

@@ -63,7 +63,10 @@ pub(crate) struct NodeState {
     pub(crate) calls: Calls,
     before_leaving: Vec<Weak<dyn BeforeLeaving>>,
     outbox: VecDeque<Outbound>,
+    /// Some thread sends what lies in the outbox.
     sending: bool,
+    /// The node is gone, and the carrier is to hear so behind what lies in the outbox.
+    gone: bool,
 }
 
 impl Core {

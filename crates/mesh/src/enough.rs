@@ -1,5 +1,6 @@
 //! A wait for a number of items of a port, which leaves them there.
 
+use crate::held::come_back;
 use motet_ports::{Offer, Port, Receiver, Verdict};
 use motet_sync::Mutex;
 use std::borrow::Cow;
@@ -9,13 +10,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// Waits until `count` items wait in the port, and leaves them there. `false`: the port is closed,
-/// and fewer are left.
+/// and fewer are left, also with those that somebody holds and may give back.
 pub(crate) async fn enough<T: Send + 'static>(port: &Port<T>, count: usize) -> bool {
-    if count <= 1 {
-        return port.ready().or_closed().await.is_ok();
+    let count = count.max(1);
+    loop {
+        let is_there = if count == 1 {
+            port.ready().or_closed().await.is_ok()
+        } else {
+            let waits = None;
+            EnoughItems { port, count, waits }.await
+        };
+        if is_there || !come_back(port, count).await {
+            return is_there;
+        }
     }
-    let waits = None;
-    EnoughItems { port, count, waits }.await
 }
 
 struct EnoughItems<'a, T: Send + 'static> {
@@ -119,6 +127,7 @@ impl<T: Send + 'static> Receiver<T> for CountingReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::held::HeldItems;
     use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
 
     /// A port, and another one that is told what a wait for three of its items says.
@@ -162,5 +171,55 @@ mod tests {
         replay.run();
         assert_eq!((told.test(), port.item_count()), (Some(false), 2));
         assert_eq!(port.receiver_count(), 0);
+    }
+
+    /// What a wait for so many items of a closed port is told, which has one; another is held.
+    fn waits_for_held(count: usize) -> (Replay, Port<u32>, HeldItems<u32>, Port<bool>) {
+        let (replay, port, told) = (Replay::new(3), Port::new(), Port::new());
+        (1..=2).for_each(|n| port.post(n).expect("it is open"));
+        let held = HeldItems::take_out(&port, 1).expect("there are two");
+        port.close();
+        let (items, out) = (port.clone(), told.clone());
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("waits")));
+        spawn(&queue, async move {
+            let _ = out.post(enough(&items, count).await);
+        })
+        .expect("the queue is open");
+        replay.run();
+        (replay, port, held, told)
+    }
+
+    #[test]
+    fn sem_g608_a_closed_port_has_not_ended_while_items_of_it_may_come_back() {
+        let (replay, port, held, told) = waits_for_held(2);
+        assert_eq!(told.test(), None);
+        drop(held);
+        replay.run();
+        assert_eq!((told.test(), port.items()), (Some(true), vec![1, 2]));
+        let (replay, port, held, told) = waits_for_held(2);
+        assert_eq!(held.into_items(), [1]);
+        replay.run();
+        assert_eq!((told.test(), port.items()), (Some(false), vec![2]));
+        // More than there are with that one.
+        let (_replay, _port, _held, told) = waits_for_held(3);
+        assert_eq!(told.test(), Some(false));
+    }
+
+    #[test]
+    fn sem_g608_one_item_is_waited_for_as_several_are() {
+        let (replay, port, held, told) = waits_for_held(1);
+        assert_eq!(told.test(), Some(true));
+        let (items, out) = (port.clone(), told.clone());
+        assert_eq!(port.test(), Some(2));
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("waits")));
+        spawn(&queue, async move {
+            let _ = out.post(enough(&items, 1).await);
+        })
+        .expect("the queue is open");
+        replay.run();
+        assert_eq!(told.test(), None);
+        drop(held);
+        replay.run();
+        assert_eq!((told.test(), port.items()), (Some(true), vec![1]));
     }
 }

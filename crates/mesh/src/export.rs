@@ -11,6 +11,7 @@
 mod asking;
 mod handle;
 mod names;
+mod taken;
 
 pub(crate) use names::exported_as;
 
@@ -19,6 +20,7 @@ use crate::calls::Request;
 use crate::core::{CHANGES, Core};
 use crate::flow::Hub;
 use crate::frame::{MAX_ANSWER, encode};
+use crate::held::HeldItems;
 use crate::peers::PeerChange;
 use crate::{Key, MeshError, PeerName};
 use motet_dispatch::Causality;
@@ -27,21 +29,19 @@ use motet_sync::Mutex;
 use names::ExportedName;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use taken::TakenTickets;
 
 /// How long a taker tries to say that it took an item.
 pub(crate) const KEEP: Duration = Duration::from_secs(30);
 
 /// How long an item is kept for a taker: longer than that tries.
 const KEPT: Duration = Duration::from_secs(60);
-
-/// How many items that were taken are remembered: who asks again hears that it has them.
-const REMEMBERED: usize = 1024;
 
 /// A number that no other reservation has: the taker's incarnation, and a count.
 pub(crate) type Ticket = (u64, u64);
@@ -75,6 +75,8 @@ pub(crate) enum ExportAnswer {
     Settled(bool),
     /// The port is closed and has fewer, and nothing comes any more.
     Closed,
+    /// The port may hold so many, which are fewer.
+    TooMany(u64),
 }
 
 /// Exports a port to other nodes, until it is dropped. What is reserved then goes back.
@@ -98,12 +100,12 @@ struct ExportedPort<T: Send + 'static> {
     over: Port<()>,
 }
 
-struct State<T> {
+struct State<T: Send + 'static> {
     /// Items that are kept for a taker.
     reserved: BTreeMap<(PeerName, Ticket), KeptItems<T>>,
     /// How many have been kept so far.
     count: u64,
-    taken: VecDeque<(PeerName, Ticket)>,
+    taken: TakenTickets,
     /// Those who wait for items, and for how many.
     asking: Vec<(usize, Request<ExportRequest, ExportAnswer>)>,
     /// A task waits for items on their behalf.
@@ -117,11 +119,11 @@ struct State<T> {
 }
 
 /// Items that are kept for a taker.
-struct KeptItems<T> {
+struct KeptItems<T: Send + 'static> {
     since: Instant,
     /// How many times items were kept before these.
     number: u64,
-    items: Vec<T>,
+    items: HeldItems<T>,
 }
 
 /// Why a taker that waits for items gets none.
@@ -147,7 +149,7 @@ impl Core {
             state: Mutex::new(State {
                 reserved: BTreeMap::new(),
                 count: 0,
-                taken: VecDeque::new(),
+                taken: TakenTickets::default(),
                 asking: Vec::new(),
                 watching: false,
                 least: 0,
@@ -228,7 +230,13 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
                 request.refuse(format!("the port has items of type {}", type_name::<T>()));
             }
             ExportRequest::Ready { count, .. } => {
-                self.ask(request, usize::try_from(count).unwrap_or(usize::MAX));
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                let bound = self.port.capacity().filter(|bound| *bound < count);
+                if let Some(bound) = bound {
+                    request.answer(&ExportAnswer::TooMany(bound as u64));
+                } else {
+                    self.ask(request, count);
+                }
             }
             ExportRequest::Reserve { ticket, count } => {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -247,13 +255,13 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         ticket: Ticket,
         count: usize,
     ) {
-        let Some(items) = self.port.test_multiple(count) else {
+        let Some(items) = HeldItems::take_out(&self.port, count) else {
             request.answer(&ExportAnswer::Empty);
             return;
         };
         let is_here = (self.core.upgrade()).is_some_and(|core| *core.name() == request.from);
         let most = if is_here { usize::MAX } else { MAX_ANSWER };
-        match encode_all(&items, most) {
+        match encode_all(items.items(), most) {
             Ok(bytes) => {
                 let is_kept = self.keep((request.from.clone(), ticket), items);
                 request.answer(&match is_kept {
@@ -262,19 +270,19 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
                 });
             }
             Err(why) => {
-                self.put_back(items);
+                drop(items);
                 request.refuse(why);
             }
         }
     }
 
     /// `false`: the port is exported no longer, and the items are back in it.
-    fn keep(self: &Arc<Self>, of: (PeerName, Ticket), items: Vec<T>) -> bool {
+    fn keep(self: &Arc<Self>, of: (PeerName, Ticket), items: HeldItems<T>) -> bool {
         let core = self.core.upgrade();
         let mut state = self.state.lock();
         let Some(core) = core.filter(|_| !state.ended) else {
             drop(state);
-            self.put_back(items);
+            drop(items);
             return false;
         };
         let (since, number) = (core.clock().now(), state.count);
@@ -288,9 +296,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         let begins = !std::mem::replace(&mut state.sweeping, true);
         drop(state);
         // A taker that gives a number twice has items once.
-        before
-            .into_iter()
-            .for_each(|kept| self.put_back(kept.items));
+        drop(before);
         if begins {
             self.sweep();
         }
@@ -299,25 +305,19 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
 
     fn settle(&self, of: (PeerName, Ticket), take: bool) -> bool {
         let mut state = self.state.lock();
-        let items = state.reserved.remove(&of).map(|kept| kept.items);
-        if items.is_none() || !take {
+        let kept = state.reserved.remove(&of);
+        if kept.is_none() || !take {
             let is_taken = state.taken.contains(&of);
             drop(state);
-            items.into_iter().for_each(|items| self.put_back(items));
+            // Outside of the lock: they go back.
+            drop(kept);
             return is_taken;
         }
-        if state.taken.len() == REMEMBERED {
-            state.taken.pop_front();
-        }
-        state.taken.push_back(of);
+        state.taken.insert(of);
         drop(state);
         // Outside of the lock: they are the user's.
-        drop(items);
+        drop(kept.map(|kept| kept.items.into_items()));
         true
-    }
-
-    fn put_back(&self, items: Vec<T>) {
-        self.port.bring_to_front(items);
     }
 }
 
@@ -368,7 +368,8 @@ impl<T: Send + 'static> ExportedPort<T> {
         let mut back: Vec<_> = back.map(|(_, kept)| kept).collect();
         drop(state);
         back.sort_unstable_by_key(|kept| kept.number);
-        self.put_back(back.into_iter().flat_map(|kept| kept.items).collect());
+        let back = back.into_iter().map(|kept| kept.items);
+        HeldItems::put_all_back(&self.port, back.collect());
     }
 
     /// The port is exported no longer.
@@ -390,210 +391,4 @@ impl<T: Send + 'static> ExportedPort<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{LinkConfig, Node, SimulatedNetwork};
-    use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn, spawn_with_handle};
-    use motet_ports::Receive;
-
-    #[test]
-    fn sem_g221_items_that_a_lost_node_had_reserved_go_back_in_their_order() {
-        let replay = Replay::new(1);
-        let network = SimulatedNetwork::new(1, LinkConfig::default(), replay.clock());
-        let node = |name, incarnation| {
-            let queue = Arc::new(replay.queue(QueueConfig::named(name)));
-            Node::join(&network.carrier(name), incarnation, queue)
-        };
-        let (owner, taker) = (node("owner", 1), node("taker", 1));
-        let port = Port::new();
-        let _exported = owner.export("n", &port).expect("a key");
-        (0..20_u32).for_each(|n| port.post(n).expect("it is open"));
-        replay.run();
-        let reserves = taker.clone();
-        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
-        spawn(&queue, async move {
-            let type_name = type_name::<u32>().to_owned();
-            let count = 1;
-            let ready = ExportRequest::Ready { type_name, count };
-            let told = reserves.call::<_, ExportAnswer>("n/.port", &ready).await;
-            let Ok(ExportAnswer::Ready(own)) = told else {
-                return;
-            };
-            // The numbers of tickets fall: they are not the order of the items.
-            for number in (0..12_u64).rev() {
-                let ticket = (1, number);
-                let reserve = ExportRequest::Reserve { ticket, count };
-                let _ = reserves.call::<_, ExportAnswer>(&own, &reserve).await;
-            }
-        })
-        .expect("the queue is open");
-        replay.run_for(Duration::from_secs(1));
-        assert_eq!(port.items(), (12..20).collect::<Vec<_>>(), "they are kept");
-        network.kill("taker");
-        let again = node("taker", 2);
-        replay.run_for(Duration::from_secs(1));
-        assert_eq!(port.items(), (0..20).collect::<Vec<_>>());
-        drop((taker, again));
-    }
-
-    #[test]
-    fn sem_g604_no_more_is_written_than_goes_over_a_link() {
-        let items = [vec![7_u8; 100], vec![7; 100]];
-        assert_eq!(encode_all(&items, 500).expect("there is room").len(), 2);
-        let why = encode_all(&items, 150).expect_err("there is none");
-        assert!(
-            why.contains("2 items have more than the 150 bytes"),
-            "{why}"
-        );
-    }
-
-    /// An owner and a taker, and their network.
-    fn two(seed: u64) -> (Replay, SimulatedNetwork, Node, Node) {
-        let replay = Replay::new(seed);
-        let network = SimulatedNetwork::new(seed, LinkConfig::default(), replay.clock());
-        let [owner, taker] = ["owner", "taker"].map(|name| {
-            let queue = Arc::new(replay.queue(QueueConfig::named(name)));
-            Node::join(&network.carrier(name), 1, queue)
-        });
-        (replay, network, owner, taker)
-    }
-
-    #[test]
-    fn sem_g221_a_number_that_a_taker_gives_twice_is_of_one_item() {
-        let (replay, _network, owner, taker) = two(3);
-        let port = Port::new();
-        let exported = owner.export("n", &port).expect("a key");
-        (0..2_u32).for_each(|n| port.post(n).expect("it is open"));
-        replay.run();
-        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
-        spawn(&queue, async move {
-            let type_name = type_name::<u32>().to_owned();
-            let count = 1;
-            let ready = ExportRequest::Ready { type_name, count };
-            let told = taker.call::<_, ExportAnswer>("n/.port", &ready).await;
-            let Ok(ExportAnswer::Ready(own)) = told else {
-                return;
-            };
-            for _ in 0..2 {
-                let ticket = (1, 1);
-                let reserve = ExportRequest::Reserve { ticket, count };
-                let _ = taker.call::<_, ExportAnswer>(&own, &reserve).await;
-            }
-        })
-        .expect("the queue is open");
-        replay.run_for(Duration::from_secs(1));
-        assert_eq!(port.items(), [0]);
-        drop(exported);
-        let mut items = port.items();
-        items.sort_unstable();
-        assert_eq!(items, [0, 1]);
-    }
-
-    #[test]
-    fn sem_g221_items_that_go_back_to_a_port_that_was_closed_are_in_it() {
-        let (replay, _network, owner, taker) = two(5);
-        let port = Port::new();
-        let exported = owner.export("n", &port).expect("a key");
-        (0..5_u32).for_each(|n| port.post(n).expect("it is open"));
-        replay.run();
-        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
-        spawn(&queue, async move {
-            let (type_name, count) = (type_name::<u32>().to_owned(), 3);
-            let ready = ExportRequest::Ready { type_name, count };
-            let told = taker.call::<_, ExportAnswer>("n/.port", &ready).await;
-            let Ok(ExportAnswer::Ready(own)) = told else {
-                return;
-            };
-            let ticket = (1, 1);
-            let reserve = ExportRequest::Reserve { ticket, count };
-            let _ = taker.call::<_, ExportAnswer>(&own, &reserve).await;
-        })
-        .expect("the queue is open");
-        replay.run_for(Duration::from_secs(1));
-        assert_eq!(port.items(), [3, 4], "three are kept");
-        port.close();
-        drop(exported);
-        assert_eq!(port.items(), [0, 1, 2, 3, 4]);
-    }
-
-    #[test]
-    fn an_export_that_has_ended_waits_for_nothing() {
-        let (replay, _network, owner, taker) = two(4);
-        let port = Port::<u32>::new();
-        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
-        let waits = || replay.waiting().len();
-        let mut before = None;
-        for _ in 0..3 {
-            let exported = owner.export("n", &port).expect("a key");
-            replay.run_for(Duration::from_secs(1));
-            let remote = taker.remote_port::<u32>("n").expect("a key");
-            let wait = async move { drop(remote.recv().await) };
-            spawn(&queue, wait).expect("the queue is open");
-            replay.run_for(Duration::from_secs(1));
-            assert_eq!(port.receiver_count(), 1, "it waits on behalf of the taker");
-            drop(exported);
-            replay.run_for(Duration::from_secs(1));
-            assert_eq!(port.receiver_count(), 0);
-            assert_eq!(waits(), *before.get_or_insert_with(waits));
-        }
-    }
-
-    #[test]
-    fn an_item_that_goes_back_is_not_of_those_who_have_waited_for_it() {
-        let replay = Replay::new(2);
-        let network = SimulatedNetwork::new(2, LinkConfig::default(), replay.clock());
-        let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
-        let node = |name| Node::join(&network.carrier(name), 1, queue(name));
-        let (owner, taker) = (node("owner"), node("taker"));
-        let port = Port::new();
-        let _exported = owner.export("n", &port).expect("a key");
-        port.post(7_u32).expect("it is open");
-        replay.run();
-        let (task, own) = (queue("task"), Port::new());
-        let (out, asks) = (own.clone(), taker.clone());
-        let ready = || ExportRequest::Ready {
-            type_name: type_name::<u32>().to_owned(),
-            count: 1,
-        };
-        let first = ready();
-        let reserves = async move {
-            let told = asks.call::<_, ExportAnswer>("n/.port", &first).await;
-            let Ok(ExportAnswer::Ready(key)) = told else {
-                return;
-            };
-            let (ticket, count) = ((1, 1), 1);
-            let reserve = ExportRequest::Reserve { ticket, count };
-            let _ = asks.call::<_, ExportAnswer>(&key, &reserve).await;
-            let _ = out.post(key);
-        };
-        spawn(&task, reserves).expect("the queue is open");
-        replay.run_for(Duration::from_secs(1));
-        let key = own.test().expect("the item is reserved");
-        // Another one waits for an item, and gives up.
-        let (asks, second) = (taker.clone(), ready());
-        let waits = async move {
-            asks.call::<_, ExportAnswer>("n/.port", &second)
-                .await
-                .is_ok()
-        };
-        let waits = spawn_with_handle(&task, waits).expect("the queue is open");
-        replay.run_for(Duration::from_secs(1));
-        waits.abort();
-        replay.run_for(Duration::from_secs(1));
-        let (ticket, take) = ((1, 1), false);
-        let settle = ExportRequest::Settle { ticket, take };
-        let back = async move { drop(taker.call::<_, ExportAnswer>(&key, &settle).await) };
-        spawn(&task, back).expect("the queue is open");
-        replay.run_for(Duration::from_secs(1));
-        let seen = Port::new();
-        let out = seen.clone();
-        Receive::once(&port, move |item| {
-            let active = Causality::active().len();
-            let _ = out.post((item, active));
-        })
-        .activate(&replay.queue(QueueConfig::named("handler")))
-        .expect("the queue is open");
-        replay.run_for(Duration::from_secs(1));
-        assert_eq!(seen.test(), Some((7, 0)));
-    }
-}
+mod tests;

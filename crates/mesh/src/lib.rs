@@ -43,6 +43,7 @@ mod error;
 mod export;
 mod flow;
 mod frame;
+mod held;
 mod here_or_queued;
 #[cfg(test)]
 mod hostile;

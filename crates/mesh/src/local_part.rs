@@ -4,12 +4,12 @@
 use crate::TakeError;
 use crate::enough::enough;
 use crate::export::exported_as;
+use crate::held::HeldItems;
 use crate::step::{StepFuture, StepName, StepPart};
 use crate::taking::TakePart;
 use motet_ports::{Batch, Port};
 use std::fmt;
 use std::future;
-use std::mem;
 
 /// Items of a port of this node. Dropped, it gives them back.
 #[doc(hidden)]
@@ -17,19 +17,13 @@ pub struct LocalPart<T: Send + 'static> {
     port: Port<T>,
     /// `None`: a guard says which.
     count: Option<usize>,
-    items: Vec<T>,
+    held: Option<HeldItems<T>>,
 }
 
 impl<T: Send + 'static> LocalPart<T> {
     fn new(port: Port<T>, count: Option<usize>) -> Self {
-        let items = Vec::new();
-        LocalPart { port, count, items }
-    }
-
-    fn bring_back(&mut self) {
-        if !self.items.is_empty() {
-            self.port.bring_to_front(mem::take(&mut self.items));
-        }
+        let held = None;
+        LocalPart { port, count, held }
     }
 }
 
@@ -45,6 +39,11 @@ impl<T: Send + 'static> StepPart for LocalPart<T> {
             return Box::pin(future::ready(Err::<(), _>(TakeError::Guarded(name))));
         };
         let port = &self.port;
+        if let Some(bound) = port.capacity().filter(|bound| *bound < count) {
+            let port = name;
+            let error = TakeError::TooMany { port, count, bound };
+            return Box::pin(future::ready(Err::<(), _>(error)));
+        }
         Box::pin(async move {
             let is_there = enough(port, count).await;
             is_there.then_some(()).ok_or(TakeError::Closed(name))
@@ -53,25 +52,18 @@ impl<T: Send + 'static> StepPart for LocalPart<T> {
 
     /// In one step: nobody waits for it.
     fn reserve(&mut self) -> StepFuture<'_, Result<bool, TakeError>> {
-        let taken = self.count.and_then(|count| self.port.test_multiple(count));
-        let is_there = taken.is_some();
-        self.items.extend(taken.into_iter().flatten());
-        Box::pin(future::ready(Ok::<_, TakeError>(is_there)))
+        let count = self.count;
+        self.held = count.and_then(|count| HeldItems::take_out(&self.port, count));
+        Box::pin(future::ready(Ok::<_, TakeError>(self.held.is_some())))
     }
 
     fn give_back(&mut self) -> StepFuture<'_, ()> {
-        self.bring_back();
+        self.held = None;
         Box::pin(future::ready(()))
     }
 
     fn take(&mut self) -> StepFuture<'_, Result<(), TakeError>> {
         Box::pin(future::ready(Ok::<_, TakeError>(())))
-    }
-}
-
-impl<T: Send + 'static> Drop for LocalPart<T> {
-    fn drop(&mut self) {
-        self.bring_back();
     }
 }
 
@@ -83,8 +75,8 @@ impl<T: Send + 'static> TakePart for &Port<T> {
         LocalPart::new(self.clone(), Some(1))
     }
 
-    fn given(mut step: LocalPart<T>) -> Option<T> {
-        step.items.pop()
+    fn given(step: LocalPart<T>) -> Option<T> {
+        step.held?.into_items().pop()
     }
 }
 
@@ -97,8 +89,8 @@ impl<T: Send + 'static> TakePart for Batch<T> {
         LocalPart::new(port, count)
     }
 
-    fn given(mut step: LocalPart<T>) -> Option<Vec<T>> {
-        Some(mem::take(&mut step.items))
+    fn given(step: LocalPart<T>) -> Option<Vec<T>> {
+        step.held.map(HeldItems::into_items)
     }
 }
 

@@ -111,7 +111,8 @@ impl<T: DeserializeOwned> RemotePort<T> {
     }
 
     /// A part of a step that takes `count` items, once there are so many, in their order; see
-    /// [`take_all`]. A bounded port must have room for them, and they must fit a frame together.
+    /// [`take_all`]. A bounded port must have room for them: else this is
+    /// [`TakeError::TooMany`]. They must fit a frame together.
     ///
     /// # Panics
     /// When `count` is 0.
@@ -232,6 +233,11 @@ impl AskedPort {
             // Else the owner would choose whom this node calls: it may do more than the owner may.
             ExportAnswer::Ready(own) if is_below(&own, &self.ask) => Ok(own),
             ExportAnswer::Closed => Err(TakeError::Closed(self.key.clone())),
+            ExportAnswer::TooMany(bound) => Err(TakeError::TooMany {
+                port: self.key.clone(),
+                count: self.count,
+                bound: usize::try_from(bound).unwrap_or(usize::MAX),
+            }),
             told => Err(self.odd(&told)),
         }
     }

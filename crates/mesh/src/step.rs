@@ -7,13 +7,20 @@
 //! ```
 //!
 //! Reservations are made in one order everywhere, and never wait for an item: so they do not wait
-//! for each other.
+//! for each other. They wait for the answers of owners, for [`RESERVES`] at most: then all go back,
+//! and 1 again.
 
 use crate::TakeError;
+use motet_ports::timer;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
+use std::time::Duration;
+
+/// How long the first items that a step has reserved wait for the others. With the time for which a
+/// taker tries to say that it took them, that is no longer than an owner keeps them.
+const RESERVES: Duration = Duration::from_secs(30);
 
 pub(crate) type StepFuture<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 
@@ -48,10 +55,11 @@ pub(crate) async fn take_each(mut parts: Vec<&mut dyn StepPart>) -> Result<(), T
     differ(&parts)?;
     loop {
         ready_each(&mut parts).await?;
-        if reserve_each(&mut parts).await? {
+        if in_time(reserve_each(&mut parts)).await? {
             break;
         }
-        // Somebody else was faster. What is held goes back, and before this asks again.
+        // Somebody else was faster, or an owner is slow. What is held goes back, and before this
+        // asks again.
         at_once(parts.iter_mut().map(|part| part.give_back()).collect()).await;
     }
     // At once: a reservation may end while it is waited for the link of another one.
@@ -130,6 +138,20 @@ async fn reserve_each(parts: &mut [&mut dyn StepPart]) -> Result<bool, TakeError
         }
     }
     Ok(true)
+}
+
+/// `false` also when it takes too long: an owner that does not answer has others wait for what is
+/// reserved of their ports.
+async fn in_time(
+    reserves: impl Future<Output = Result<bool, TakeError>>,
+) -> Result<bool, TakeError> {
+    let mut reserves = pin!(reserves);
+    let mut too_late = pin!(timer::sleep(RESERVES));
+    poll_fn(|context| match reserves.as_mut().poll(context) {
+        Poll::Pending => too_late.as_mut().poll(context).map(|()| Ok(false)),
+        reserved @ Poll::Ready(_) => reserved,
+    })
+    .await
 }
 
 /// The place of the first part whose port has what it wants.

@@ -24,6 +24,15 @@ pub enum TakeError {
     /// The owner gave the items of a port up while items were taken: the key. They are back in
     /// their port, and those of other ports of other nodes may be taken.
     Withdrawn(String),
+    /// A part wants more items at once than its port may hold: so many are never there together.
+    TooMany {
+        /// The key of the port.
+        port: String,
+        /// How many are wanted.
+        count: usize,
+        /// How many the port holds at most.
+        bound: usize,
+    },
     /// A part has guards, and a step with ports of other nodes takes none: the key of its port.
     Guarded(String),
     /// There is nothing to take from.
@@ -58,6 +67,11 @@ impl fmt::Display for TakeError {
                 f,
                 "the owner of port {key:?} gave its items up while items were taken: they are back \
                  in the port"
+            ),
+            TakeError::TooMany { port, count, bound } => write!(
+                f,
+                "port {port:?} holds {bound} items at most, and {count} are wanted at once: take \
+                 {bound} or fewer at a time, or make the port with more room"
             ),
             TakeError::Guarded(key) => write!(
                 f,

@@ -49,7 +49,9 @@ pub trait TakeChoice: IntoSteps {
 }
 
 /// Takes what each part gives, once each port has it: all or none. While one has too little the
-/// others keep their items, visible, and others may take them.
+/// others keep their items, visible, and others may take them. Once each has it, it is reserved at
+/// one port after the other. An owner that is slow to answer then holds up the items of the others,
+/// for 30 s at most: then they are given back, and this begins again.
 ///
 /// Ports of this node may take part: `&port`, or several items by
 /// [`Port::times`](motet_ports::Port::times). Causalities of their items do not become active. A

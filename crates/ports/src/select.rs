@@ -121,7 +121,7 @@ impl<R: Send + 'static> Select<R> {
     /// Or takes `count` items of `port`, all or none.
     ///
     /// # Panics
-    /// When `count` is 0.
+    /// When `count` is 0, or so many items are never in the port, which is bounded.
     pub fn recv_multiple<T, M>(self, port: &Port<T>, count: usize, map: M) -> Self
     where
         T: Send + 'static,

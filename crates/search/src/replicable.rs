@@ -13,10 +13,9 @@ use self::rank::Rank;
 use self::upper::Upper;
 use crate::best::Maximum;
 use crate::job::NodeWork;
-use crate::link::{SearchLink, yield_now};
+use crate::link::yield_now;
 use crate::outcome::Report;
 use crate::settings::Progress;
-use crate::tally::NodeTally;
 use crate::walk::Piece;
 use crate::worker::{SearchStop, SearchWorker, TELL, VALUES, guarded, guarded_call, sum_up};
 use crate::{Best, Bounded, Limit, Search, SearchError};
@@ -61,39 +60,14 @@ pub(crate) async fn run<P: Bounded>(
     problem: &P,
     (window, split): (usize, u32),
 ) -> Result<Found<P>, SearchError> {
-    let mut rank = Rank {
-        link: SearchLink::new(comm),
-        worker: SearchWorker::new(comm, &search.limits, began),
-        tally: NodeTally::new(search, comm.size()),
-        job: Maximum::new(problem, true),
-        busy: false,
-        report: Report::default(),
-        stop: None,
-    };
+    let mut rank = Rank::new(comm, search, began, problem);
     let best;
     if comm.rank() > 0 {
         rank.serve().await?;
         best = rank.job.take_own();
     } else {
-        let upper = Upper {
-            job: Maximum::new(problem, true),
-            split: split as usize,
-            found: None,
-        };
-        let mut master = Master {
-            rank,
-            upper,
-            walker: SearchWorker::new(comm, &search.limits, began),
-            window: window as u64,
-            ended: false,
-            numbered: 0,
-            committed: 0,
-            known: VecDeque::from([None]),
-            upper_known: None,
-            waiting: BTreeMap::new(),
-            free: (1..comm.size()).collect(),
-            best: None,
-        };
+        let walker = SearchWorker::new(comm, &search.limits, began);
+        let mut master = Master::new(rank, walker, problem, (window, split));
         master.all(problem).await?;
         master.guarded(VALUES, Master::take_open);
         let done = master.walker.done;
@@ -139,7 +113,35 @@ struct Master<'s, 'c, 'p, P: Bounded> {
     best: Option<BestOf<P>>,
 }
 
-impl<P: Bounded> Master<'_, '_, '_, P> {
+impl<'s, 'c, 'p, P: Bounded> Master<'s, 'c, 'p, P> {
+    fn new(
+        rank: Rank<'s, 'c, 'p, P>,
+        walker: SearchWorker<'s, P::Node>,
+        problem: &'p P,
+        (window, split): (usize, u32),
+    ) -> Self {
+        let upper = Upper {
+            job: Maximum::new(problem, true),
+            split: split as usize,
+            found: None,
+        };
+        let free = (1..rank.link.size()).collect();
+        Master {
+            rank,
+            upper,
+            walker,
+            window: window as u64,
+            ended: false,
+            numbered: 0,
+            committed: 0,
+            known: VecDeque::from([None]),
+            upper_known: None,
+            waiting: BTreeMap::new(),
+            free,
+            best: None,
+        }
+    }
+
     async fn all(&mut self, problem: &P) -> Result<(), CommError> {
         match guarded(0, || problem.root()) {
             Ok(root) => self.walker.begin(Piece::root(0, root)),
@@ -345,5 +347,56 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
         if self.nodes() > self.rank.tally.limit && self.rank.stop.is_none() {
             self.rank.stop = Some(SearchStop::Limit(Limit::Nodes));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+    use crate::worker::panicked_in;
+    use motet_comm::World;
+
+    struct OneNode;
+
+    impl Tree for OneNode {
+        type Node = ();
+
+        fn root(&self) {}
+
+        fn children(&self, (): &(), _: &mut Vec<()>) {}
+    }
+
+    impl Bounded for OneNode {
+        type Value = u32;
+
+        fn value(&self, (): &()) -> Option<u32> {
+            None
+        }
+
+        fn bound(&self, (): &()) -> u32 {
+            0
+        }
+    }
+
+    #[test]
+    fn sem_g202_a_limit_hides_no_panic_whichever_comes_first() {
+        let are_told = World::threads(1).run(async |comm| -> Result<bool, SearchError> {
+            let (search, began) = (Search::default(), Instant::now());
+            let panic = || SearchStop::Fault(panicked_in(1, TELL, "nobody hears".to_owned()));
+            let limit = || SearchStop::Limit(Limit::Time);
+            let mut are_told = true;
+            for stops in [[panic(), limit()], [limit(), panic()]] {
+                let rank = Rank::new(&comm, &search, began, &OneNode);
+                let walker = SearchWorker::new(&comm, &search.limits, began);
+                let mut master = Master::new(rank, walker, &OneNode, (4, 1));
+                for stop in stops {
+                    master.take_in(1, Message::Failed(stop));
+                }
+                are_told &= matches!(master.rank.stop, Some(SearchStop::Fault(_)));
+            }
+            Ok(are_told)
+        });
+        assert_eq!(are_told.unwrap(), [true]);
     }
 }

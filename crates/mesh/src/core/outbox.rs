@@ -1,11 +1,12 @@
 //! Frames that wait leave in their order.
 
-use super::Core;
+use super::{Core, NodeState};
 use crate::frame::Frame;
 use crate::here_or_queued::while_sending;
 use crate::peers::PeerChange;
 use crate::unwinding::on_panic;
 use crate::{CarrierError, FramePriority, Frames, PeerName};
+use motet_sync::MutexGuard;
 
 /// A frame for a link. A later one of the peer does not get it: the peer may be another by then, or
 /// have fewer rights.
@@ -38,12 +39,28 @@ impl Core {
         while let Some(told) = state.outbox.pop_front() {
             drop(state);
             // The next change goes on if this panics: a predicate may have published.
-            let panicked = on_panic(|| self.state.lock().sending = false);
+            let panicked = on_panic(|| self.stops_sending(self.state.lock()));
             self.send_now(&told);
             panicked.did_not();
             state = self.state.lock();
         }
+        self.stops_sending(state);
+    }
+
+    /// This thread sends no more of the outbox. If the node is gone, the carrier hears so now:
+    /// behind all frames, whichever thread has sent them.
+    fn stops_sending(&self, mut state: MutexGuard<'_, NodeState>) {
         state.sending = false;
+        let is_gone = std::mem::take(&mut state.gone);
+        drop(state);
+        if is_gone && let Some(carrier) = &self.carrier {
+            carrier.node_is_gone();
+        }
+    }
+
+    /// The last handle of the node is dropped, and it has said its last.
+    pub(crate) fn is_gone(&self) {
+        self.change(|state| state.gone = true);
     }
 
     /// `false`: it is not on its way.

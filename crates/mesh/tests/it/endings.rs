@@ -3,8 +3,8 @@
 use crate::nodes::Net;
 use motet_dispatch::{Inline, QueueConfig, Replay};
 use motet_mesh::{
-    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName, Qos, Sample,
-    SubscribeConfig,
+    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, MeshRights, Node, PeerName, Qos,
+    Request, Sample, SubscribeConfig,
 };
 use motet_ports::{Port, Receive};
 use motet_sync::Mutex;
@@ -119,4 +119,64 @@ fn sem_g606_a_carrier_hears_that_its_node_is_gone_while_others_hold_it() {
     drop(other_handle);
     assert!(unlinked.is_left.load(Ordering::Relaxed));
     assert!(topic.publish(1).is_err(), "its node has left");
+}
+
+/// A carrier that drops its node while it sends, as another thread may.
+#[derive(Default)]
+struct DropsItsNode {
+    events: Port<CarrierEvent>,
+    node: Mutex<Option<Node>>,
+    seen: Log<&'static str>,
+}
+
+impl Carrier for DropsItsNode {
+    fn name(&self) -> PeerName {
+        PeerName::new("here")
+    }
+
+    fn send(&self, _: &PeerName, _: Vec<u8>, _: FramePriority) -> Result<(), CarrierError> {
+        Ok(())
+    }
+
+    fn send_all(
+        &self,
+        _: &PeerName,
+        _: u64,
+        _: &Frames,
+        _: FramePriority,
+    ) -> Result<(), CarrierError> {
+        let node = self.node.lock().take();
+        drop(node);
+        self.seen.push("frames");
+        Ok(())
+    }
+
+    fn events(&self) -> Port<CarrierEvent> {
+        self.events.clone()
+    }
+
+    fn node_is_gone(&self) {
+        self.seen.push("gone");
+    }
+}
+
+#[test]
+fn sem_g606_a_carrier_hears_that_its_node_is_gone_behind_the_frames_that_another_one_sends() {
+    let net = Net::new(2);
+    let drops = Arc::new(DropsItsNode::default());
+    let carrier: Arc<dyn Carrier> = Arc::clone(&drops) as _;
+    let node = Node::join(&carrier, 1, net.queue("here"));
+    let config = SubscribeConfig::default();
+    let samples = node.subscribe::<u32>("n", &config).unwrap();
+    let server = node.serve("f", &Port::<Request<u32, u32>>::new()).unwrap();
+    let up = CarrierEvent::Up(PeerName::new("there"), 1, MeshRights::all());
+    drops.events.post(up).unwrap();
+    net.replay.run();
+    drop(drops.seen.take());
+    *drops.node.lock() = Some(node);
+    // The peer is told that nobody answers. Meanwhile the node goes, and says that its subscription
+    // has ended.
+    drop(server);
+    assert_eq!(drops.seen.take(), ["frames", "frames", "gone"]);
+    drop(samples);
 }

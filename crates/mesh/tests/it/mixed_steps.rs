@@ -1,12 +1,12 @@
 //! Steps over ports of this node and of others, with counts, and choices between types.
 
 use crate::nodes::Net;
-use crate::remote_ports::each_once;
+use crate::remote_ports::{Troubles, each_once};
 use motet_dispatch::{spawn, spawn_with_handle};
 use motet_mesh::{Node, PortExport, RemotePort, TakeError, take_all, take_first};
-use motet_ports::Port;
 use motet_ports::one_of::{OneOf2, OneOf3};
-use motet_testkit::{Log, Random};
+use motet_ports::{Overflow, Port};
+use motet_testkit::Log;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::future::Future;
@@ -285,6 +285,73 @@ fn sem_g605_a_choice_takes_one_of_a_list_of_ports_of_this_node() {
     assert!(ports.iter().all(|port| port.item_count() == 0));
 }
 
+#[test]
+fn sem_g608_a_step_that_has_the_last_item_of_a_closed_port_may_give_it_back() {
+    let pair = Pair::new(9);
+    let here = Port::new();
+    pair.post([1]);
+    here.post(2_u32).unwrap();
+    let (remote, local) = (pair.remote(), here.clone());
+    let step = async move { take_all((&remote, &local)).await.is_ok() };
+    let step = spawn_with_handle(&pair.net.queue("taker"), step).unwrap();
+    // Messages take ten times as long as this at least.
+    let is_reserved = (0..10_000).any(|_| {
+        pair.net.replay.run_for(Duration::from_micros(5));
+        here.item_count() == 0
+    });
+    assert!(is_reserved);
+    here.close();
+    let (next, log) = (here.clone(), Log::new());
+    let out = log.clone();
+    spawn(&pair.net.queue("waits"), async move {
+        out.push(take_all((&next,)).await);
+    })
+    .unwrap();
+    pair.net.replay.run_for(Duration::from_micros(5));
+    assert!(log.is_empty(), "it may come back");
+    step.abort();
+    pair.net.replay.run();
+    assert_eq!(log.take(), [Ok((2,))]);
+}
+
+#[test]
+fn sem_g598_more_items_at_once_than_a_port_may_hold_are_refused() {
+    let net = Net::new(10);
+    let (owner, taker) = (net.node("owner", 1), net.node("t", 1));
+    let port = Port::<u32>::bounded(2, Overflow::Wait);
+    let here = Port::<u32>::bounded(3, Overflow::Wait);
+    let exported = owner.export("a", &port).unwrap();
+    net.replay.run();
+    let (remote, log) = (taker.remote_port::<u32>("a").unwrap(), Log::new());
+    let (local, out) = (here.clone(), log.clone());
+    spawn(&net.queue("taker"), async move {
+        out.push(take_all((remote.times(3),)).await.map(drop));
+        out.push(take_first((&remote, local.times(4))).await.map(drop));
+        // As many as there may be.
+        let most = take_all((remote.times(2), local.times(3))).await;
+        out.push(most.map(drop));
+    })
+    .unwrap();
+    net.replay.run();
+    let too_many = |port: &str, count, bound| -> Result<(), TakeError> {
+        let port = port.to_owned();
+        Err(TakeError::TooMany { port, count, bound })
+    };
+    let told = log.take();
+    let number = format!("number {} of this process", here.id());
+    assert_eq!(told, [too_many("a", 3, 2), too_many(&number, 4, 3)]);
+    let why = told[0].clone().unwrap_err().to_string();
+    assert!(
+        why.contains("\"a\" holds 2 items at most, and 3 are wanted"),
+        "{why}"
+    );
+    (0..2).for_each(|n| port.post(n).unwrap());
+    (0..3).for_each(|n| here.post(n).unwrap());
+    net.replay.run();
+    assert_eq!(log.take(), [Ok(())]);
+    drop(exported);
+}
+
 /// What each of the takers has taken of `a` and of `b`.
 type Taken = Log<(Vec<u32>, Vec<u32>)>;
 
@@ -331,59 +398,27 @@ fn take_either(net: &Net, node: &Node, log: &Taken) {
 /// Both owners take part, beside a taker whose link is cut, and one that is killed and comes back.
 fn program(seed: u64) {
     let net = Net::new(seed);
-    let mut random = Random::new(seed);
     let (left, right) = (net.node("left", 1), net.node("right", 1));
     let (a, b) = (Port::new(), Port::new());
     let exported = (
         left.export("a", &a).unwrap(),
         right.export("b", &b).unwrap(),
     );
-    let (x, mut y) = (net.node("x", 1), net.node("y", 1));
+    let mut takers = [net.node("x", 1), net.node("y", 1)];
     net.replay.run();
     let log = Log::new();
     take_mixed(&net, &a, &left, &log);
     take_two(&net, &b, &right, &log);
-    take_either(&net, &x, &log);
-    take_either(&net, &y, &log);
-    let (mut posted_a, mut posted_b, mut starts) = (0_u32, 0_u32, 1_u64);
-    for _ in 0..40 {
-        match random.below(12) {
-            0 if seed % 2 == 1 => {
-                net.network.cut("x", "left");
-                net.replay
-                    .run_for(Duration::from_millis(random.below(200) as u64));
-                net.network.mend("x", "left");
-                take_either(&net, &x, &log);
-            }
-            1 if seed % 4 == 3 => {
-                net.network.kill("y");
-                starts += 1;
-                y = net.node("y", starts);
-                net.replay.run_for(Duration::from_millis(50));
-                take_either(&net, &y, &log);
-            }
-            2..=6 => {
-                posted_a += 1;
-                a.post(posted_a).unwrap();
-            }
-            _ => {
-                posted_b += 1;
-                b.post(posted_b).unwrap();
-            }
-        }
-        net.replay
-            .run_for(Duration::from_micros(random.below(2000) as u64));
-    }
-    net.replay.run();
+    let takes = |node: &Node| take_either(&net, node, &log);
+    let Troubles { posted, kills } = Troubles::befall(&net, seed, [&a, &b], &mut takers, 5, takes);
     let (of_a, of_b): (Vec<_>, Vec<_>) = log.take().into_iter().unzip();
     let (mut of_a, mut of_b) = (of_a.concat(), of_b.concat());
     of_a.extend(a.items());
     of_b.extend(b.items());
     // A step of the taker that is killed has one item of `a`, or two of `b`.
-    let kills = starts - 1;
-    each_once(&mut of_a, posted_a, kills, seed);
-    each_once(&mut of_b, posted_b, 2 * kills, seed);
-    drop((exported, y));
+    each_once(&mut of_a, posted[0], kills, seed);
+    each_once(&mut of_b, posted[1], 2 * kills, seed);
+    drop((exported, takers));
 }
 
 #[test]

@@ -180,7 +180,6 @@ fn sem_g221_who_waits_for_a_port_is_told_when_it_is_exported_no_longer() {
 /// Takers that compete, in both orders, while links are cut and a taker is killed and comes back.
 fn program(seed: u64) {
     let net = Net::new(seed);
-    let mut random = Random::new(seed);
     let (left, right) = (net.node("left", 1), net.node("right", 1));
     let (a, b) = (Port::new(), Port::new());
     let exported = (
@@ -190,47 +189,77 @@ fn program(seed: u64) {
     let mut takers = [net.node("x", 1), net.node("y", 1)];
     net.replay.run();
     let log = Log::new();
-    take_pairs(&net, &takers[0], ["a", "b"], &log);
-    take_pairs(&net, &takers[1], ["b", "a"], &log);
-    let (mut posted_a, mut posted_b, mut starts) = (0_u32, 0_u32, 1_u64);
-    for _ in 0..40 {
-        match random.below(8) {
-            0 if seed % 2 == 1 => {
-                net.network.cut("x", "left");
-                net.replay
-                    .run_for(Duration::from_millis(random.below(200) as u64));
-                net.network.mend("x", "left");
-                take_pairs(&net, &takers[0], ["a", "b"], &log);
-            }
-            1 if seed % 4 == 3 => {
-                net.network.kill("y");
-                starts += 1;
-                takers[1] = net.node("y", starts);
-                net.replay.run_for(Duration::from_millis(50));
-                take_pairs(&net, &takers[1], ["b", "a"], &log);
-            }
-            2..=4 => {
-                posted_a += 1;
-                a.post(posted_a).unwrap();
-            }
-            _ => {
-                posted_b += 1;
-                b.post(posted_b).unwrap();
-            }
-        }
-        net.replay
-            .run_for(Duration::from_micros(random.below(2000) as u64));
-    }
-    net.replay.run();
+    let takes = |node: &Node| {
+        let keys = match node.name().as_str() {
+            "x" => ["a", "b"],
+            _ => ["b", "a"],
+        };
+        take_pairs(&net, node, keys, &log);
+    };
+    let troubles = Troubles::befall(&net, seed, [&a, &b], &mut takers, 3, takes);
     let (mut of_a, mut of_b): (Vec<u32>, Vec<u32>) = log.take().into_iter().unzip();
     let taken = of_a.len();
     of_a.extend(a.items());
     of_b.extend(b.items());
-    let kills = starts - 1;
-    each_once(&mut of_a, posted_a, kills, seed);
-    each_once(&mut of_b, posted_b, kills, seed);
+    let Troubles { posted, kills } = troubles;
+    each_once(&mut of_a, posted[0], kills, seed);
+    each_once(&mut of_b, posted[1], kills, seed);
     assert!(taken > 0 || kills > 0, "seed {seed}");
-    drop(exported);
+    drop((exported, takers));
+}
+
+/// What has happened to takers that compete.
+pub(crate) struct Troubles {
+    /// How many items have been posted to each port: the numbers from 1 on.
+    pub(crate) posted: [u32; 2],
+    /// How often `y` was killed.
+    pub(crate) kills: u64,
+}
+
+impl Troubles {
+    /// Nodes `x` and `y` take items. Meanwhile some are posted; of `posts` to each port there is
+    /// one trouble of each kind, where the seed has any: the link of `x` to `left` is cut for a
+    /// time, or `y` is killed and comes back. Then that node takes items anew.
+    pub(crate) fn befall(
+        net: &Net,
+        seed: u64,
+        ports: [&Port<u32>; 2],
+        [x, y]: &mut [Node; 2],
+        posts: usize,
+        takes: impl Fn(&Node),
+    ) -> Self {
+        let mut random = Random::new(seed);
+        let (mut posted, mut kills) = ([0, 0], 0);
+        takes(x);
+        takes(y);
+        for _ in 0..40 {
+            match random.below(2 + 2 * posts) {
+                0 if seed % 2 == 1 => {
+                    net.network.cut("x", "left");
+                    let cut = Duration::from_millis(random.below(200) as u64);
+                    net.replay.run_for(cut);
+                    net.network.mend("x", "left");
+                    takes(x);
+                }
+                1 if seed % 4 == 3 => {
+                    net.network.kill("y");
+                    kills += 1;
+                    *y = net.node("y", 1 + kills);
+                    net.replay.run_for(Duration::from_millis(50));
+                    takes(y);
+                }
+                drawn => {
+                    let to = usize::from(!(2..2 + posts).contains(&drawn));
+                    posted[to] += 1;
+                    ports[to].post(posted[to]).unwrap();
+                }
+            }
+            let pause = Duration::from_micros(random.below(2000) as u64);
+            net.replay.run_for(pause);
+        }
+        net.replay.run();
+        Troubles { posted, kills }
+    }
 }
 
 /// Each item was taken once or waits; a taker that was killed has at most those of one step, which
@@ -309,4 +338,38 @@ fn sem_g562_the_owner_of_a_port_does_not_choose_whom_its_takers_call() {
     let request: Option<Request<Asked, Answered>> = secret.test();
     assert!(request.is_none());
     drop((serves, kept, elsewhere));
+}
+
+#[test]
+fn sem_g221_a_step_that_waits_for_a_slow_owner_gives_items_of_others_back() {
+    let net = Net::new(10);
+    let (owner, slow, taker) = (
+        net.node("owner", 1),
+        net.node("slow", 1),
+        net.node("taker", 1),
+    );
+    let (a, asked) = (Port::new(), Port::<Request<Asked, Answered>>::new());
+    let exported = owner.export("a", &a).unwrap();
+    let serves = slow.serve("b/.port", &asked).unwrap();
+    let reserves = slow.serve("b/.port/own", &asked).unwrap();
+    net.replay.run();
+    let (one, other) = (
+        taker.remote_port::<u32>("a").unwrap(),
+        taker.remote_port::<u32>("b").unwrap(),
+    );
+    spawn(&net.queue("taker"), async move {
+        drop(take_all((&one, &other)).await);
+    })
+    .unwrap();
+    a.post(1_u32).unwrap();
+    net.replay.run_for(Duration::from_secs(1));
+    let request = asked.test().expect("the question whether there is an item");
+    request.answer(&Answered::Ready("b/.port/own".to_owned()));
+    net.replay.run_for(Duration::from_secs(1));
+    assert_eq!(a.item_count(), 0, "it is reserved");
+    let reserve = asked.test().expect("the question for an item");
+    net.replay.run_for(Duration::from_secs(30));
+    assert!(!reserve.is_wanted());
+    assert_eq!(a.items(), [1]);
+    drop((exported, serves, reserves));
 }

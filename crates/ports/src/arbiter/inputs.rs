@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub struct JoinInputs<I> {
     inputs: Box<dyn Assemble<I>>,
     ports: KeptPorts,
+    /// How many items may wait at the ports, if they share a number.
+    room: usize,
 }
 
 /// The ports of an arbiter, kept until it is registered on them.
@@ -90,7 +92,30 @@ impl<I> JoinInputs<I> {
         JoinInputs {
             inputs: Box::new(inputs),
             ports: ports.into_iter().map(|port| port as _).collect(),
+            room: usize::MAX,
         }
+    }
+
+    /// Of parts that share a number.
+    fn sharing(inputs: impl Assemble<I> + 'static, ports: Vec<Arc<dyn AnyPort>>) -> Self {
+        let rooms = ports.iter().map(|port| port.capacity());
+        let room = rooms.fold(0, usize::saturating_add);
+        let mut inputs = JoinInputs::new(inputs, ports);
+        inputs.room = room;
+        inputs
+    }
+
+    /// # Panics
+    /// When so many items are never at the ports together: as many as may wait, and one that is
+    /// posted.
+    pub(super) fn assert_hold(&self, total: usize) {
+        let (room, most) = (self.room, self.room.saturating_add(1));
+        assert!(
+            total <= most,
+            "the {} ports of a gather hold {room} items at most, and {total} are wanted at once: \
+             take {most} or fewer at a time, or make the ports with more room",
+            self.ports()
+        );
     }
 
     /// How many ports.
@@ -238,7 +263,7 @@ macro_rules! tuples {
             fn into_inputs(self) -> JoinInputs<Self::Items> {
                 let parts = ($(self.$at.into_part().shared(),)+);
                 let ports = vec![$(parts.$at.port()),+];
-                JoinInputs::new(($(parts.$at.to_input(),)+), ports)
+                JoinInputs::sharing(($(parts.$at.to_input(),)+), ports)
             }
         }
     };

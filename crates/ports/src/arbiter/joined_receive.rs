@@ -67,7 +67,8 @@ impl<I: Send + 'static> JoinedReceive<I> {
     /// Handles one set of items.
     ///
     /// # Panics
-    /// When a port is named twice: one part may take several items of its port.
+    /// When a port is named twice: one part may take several items of its port. When a bounded port
+    /// never has as many as its part takes.
     pub fn once(
         parts: impl IntoParts<Items = I>,
         handler: impl FnOnce(I) + Send + 'static,

@@ -48,7 +48,8 @@ impl<I: Send + 'static> MultipleItemGather<I> {
     /// Handles `total` items.
     ///
     /// # Panics
-    /// When `total` is 0, or a port is named twice.
+    /// When `total` is 0, a port is named twice, or the ports are bounded and never have so many
+    /// items together.
     pub fn once(
         total: usize,
         parts: impl IntoShares<Items = I>,
@@ -118,8 +119,10 @@ impl<I: Send + 'static> MultipleItemGather<I> {
             total > 0,
             "MultipleItemGather takes at least one item at a time"
         );
+        let inputs = parts.into_inputs();
+        inputs.assert_hold(total);
         MultipleItemGather {
-            inputs: parts.into_inputs(),
+            inputs,
             total,
             handler,
             once,

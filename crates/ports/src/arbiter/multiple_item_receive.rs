@@ -142,6 +142,10 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
 
     /// Puts the receive to work: queues its registration on `queue`, where its handlers will run.
     ///
+    /// # Panics
+    /// When the port is bounded and never has so many items: as many as may wait, and one that is
+    /// posted. A receive that takes fewer [after a time](MultipleItemReceive::or_after) does not.
+    ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
     #[track_caller]
@@ -175,6 +179,10 @@ impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
             span,
         } = self;
         if let Some((port, count)) = batch.unguarded() {
+            // After a time fewer will do.
+            if span.is_none() {
+                port.assert_holds(count);
+            }
             let core = BatchCore::active((port, count), span, handler, once, outlet);
             return (core, vec![Arc::clone(port.core()) as _]);
         }

@@ -40,7 +40,8 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
     /// Handles one set of items.
     ///
     /// # Panics
-    /// When there is no port, or a port is named twice.
+    /// When there is no port, a port is named twice, or a bounded port never has as many items as
+    /// its part takes.
     pub fn once(
         parts: impl IntoPartList<Given = G>,
         handler: impl FnOnce(Vec<G>) + Send + 'static,

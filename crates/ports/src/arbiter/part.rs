@@ -78,6 +78,9 @@ impl<T: Send + 'static> Port<T> {
 
     /// A part that takes `count` items, in the order in which they waited.
     ///
+    /// An arbiter or a wait with such a part of a bounded port panics when so many are never there:
+    /// as many as may wait, and one that is posted.
+    ///
     /// # Panics
     /// When `count` is 0.
     pub fn times(&self, count: usize) -> Batch<T> {
@@ -204,6 +207,7 @@ impl<T: Send + 'static> ToInput for Batch<T> {
     }
 
     fn to_input(self) -> Input<Several<T>> {
+        self.port.assert_holds(self.rule.needed());
         Input::new(&self.port, self.rule)
     }
 }

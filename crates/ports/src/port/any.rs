@@ -35,6 +35,9 @@ pub(crate) trait AnyPort: Keep + LetIn {
 
     fn item_count(&self) -> usize;
 
+    /// How many items may wait; without a limit the greatest number.
+    fn capacity(&self) -> usize;
+
     /// Items may wait without nodes from now on. The caller has the lock.
     fn set_bare(&self);
 
@@ -112,6 +115,11 @@ impl<T: Send + 'static> AnyPort for PortCore<T> {
 
     fn item_count(&self) -> usize {
         PortCore::item_count(self)
+    }
+
+    fn capacity(&self) -> usize {
+        let state = self.state();
+        state.bound.as_ref().map_or(usize::MAX, |it| it.capacity())
     }
 
     fn set_bare(&self) {

@@ -112,6 +112,20 @@ impl<T: Send + 'static> Port<T> {
         capacity.filter(|capacity| *capacity < usize::MAX)
     }
 
+    /// # Panics
+    /// When so many items are never there together. One that is posted is offered before the port
+    /// is asked for room: it counts, too.
+    pub(crate) fn assert_holds(&self, count: usize) {
+        let capacity = self.capacity().unwrap_or(usize::MAX);
+        let most = capacity.saturating_add(1);
+        assert!(
+            count <= most,
+            "{} holds {capacity} items at most, and {count} are wanted at once: take {most} or \
+             fewer at a time, or make the port with more room",
+            self.core.label()
+        );
+    }
+
     /// The number of items dropped for want of room so far.
     #[must_use]
     pub fn dropped(&self) -> u64 {
@@ -164,6 +178,11 @@ impl<T: Send + 'static> Bound<T> {
             closed: false,
             overflow_port: None,
         })
+    }
+
+    /// Without a limit the greatest number.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
     }
 
     pub(super) fn lets_wait(&self) -> bool {

@@ -212,6 +212,9 @@ where
 impl<T: Send + 'static, M> Batch<T, M> {
     pub(super) fn new(port: &Port<T>, count: usize, span: Option<Duration>, map: M) -> Self {
         assert!(count > 0, "a select of several items takes at least one");
+        if span.is_none() {
+            port.assert_holds(count);
+        }
         Batch {
             port: port.clone(),
             count,

@@ -13,7 +13,8 @@ use std::task::{Context, Poll};
 /// stay in their ports, visible, and others may take them.
 ///
 /// # Panics
-/// When a port is named twice: one part may take several items of its port.
+/// When a port is named twice: one part may take several items of its port. When a bounded port
+/// never has as many as its part takes.
 ///
 /// # Cancellation
 /// Dropping the future gives up the wait; items that had been taken for it go back to the front of

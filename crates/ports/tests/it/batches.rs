@@ -3,9 +3,13 @@
 use crate::support::{dispatcher, here, in_parallel, port_with, post_all, take_all};
 use motet_dispatch::{Clock, Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Replay, spawn};
 use motet_ports::timer::sleep;
-use motet_ports::{Choice, Interleave, MultipleItemReceive, Port, Receive, select, wait_blocking};
+use motet_ports::{
+    Choice, Interleave, JoinedReceive, MultipleItemGather, MultipleItemReceive,
+    MultiplePortReceive, Overflow, Port, Receive, join, select, wait_blocking,
+};
 use motet_testkit::{Log, explore, patience, within};
 use proptest::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -270,4 +274,58 @@ proptest! {
 fn a_guard_and_a_time_are_refused() {
     let receive = MultipleItemReceive::persistent(&Port::<u32>::new(), 2, |_| ());
     let _receive = receive.when(|_| true).or_after(MS).activate(&here());
+}
+
+/// What the panic says.
+fn refused(make: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(make)).unwrap_err();
+    panic.downcast_ref::<String>().unwrap().clone()
+}
+
+#[test]
+fn sem_g598_who_wants_more_items_at_once_than_are_ever_there_is_refused() {
+    let queue = here();
+    let (port, other) = (
+        Port::<u32>::bounded(2, Overflow::Reject),
+        Port::<u32>::new(),
+    );
+    port.set_name("narrow");
+    let four = || MultipleItemReceive::once(&port, 4, |_| ());
+    let refusals = [
+        refused(|| drop(four().activate(&queue))),
+        refused(|| drop(four().when(|_| true).activate(&queue))),
+        refused(|| drop(JoinedReceive::once((&other, port.times(4)), |_| ()))),
+        refused(|| drop(MultiplePortReceive::once([port.times(4)], |_| ()))),
+        refused(|| drop(join((&other, port.times(4))))),
+        refused(|| drop(select().recv_multiple(&port, 4, |_| ()))),
+    ];
+    for why in refusals {
+        let said = "port \"narrow\" of u32 holds 2 items at most, and 4 are wanted at once";
+        assert!(why.starts_with(said), "{why}");
+    }
+    let both =
+        || MultipleItemGather::once(5, (&port, &Port::<u32>::bounded(1, Overflow::Wait)), |_| ());
+    let why = refused(|| drop(both()));
+    assert!(
+        why.contains("hold 3 items at most, and 5 are wanted"),
+        "{why}"
+    );
+    assert_eq!(port.receiver_count(), 0);
+}
+
+#[test]
+fn sem_g598_an_item_that_is_posted_is_one_of_those_that_are_there() {
+    let queue = here();
+    let (port, other, log) = (Port::bounded(2, Overflow::Reject), Port::new(), Log::new());
+    let batches = log.clone();
+    let three =
+        MultipleItemReceive::persistent(&port, 3, move |batch: Vec<u32>| batches.push(batch));
+    three.activate(&queue).unwrap();
+    post_all(&port, 1..=3);
+    assert_eq!(log.take(), [vec![1, 2, 3]]);
+    // It takes fewer in time, and there is room for many at the other port.
+    let (late, _) = batching(&port, 4);
+    late.activate(&queue).unwrap();
+    let gather = MultipleItemGather::once(9, (&port, &other), |_: (Vec<u32>, Vec<u32>)| ());
+    gather.activate(&queue).unwrap();
 }

@@ -1,7 +1,6 @@
 //! A rank that searches subtrees for rank 0, which is one of them.
 
 use super::{Message, MessageOf};
-use crate::Bounded;
 use crate::best::Maximum;
 use crate::job::NodeWork;
 use crate::link::{SearchLink, yield_now};
@@ -9,7 +8,9 @@ use crate::outcome::Report;
 use crate::tally::NodeTally;
 use crate::walk::Piece;
 use crate::worker::{SearchStop, SearchWorker};
-use motet_comm::CommError;
+use crate::{Bounded, Search};
+use motet_comm::{CommError, Communicator};
+use std::time::Instant;
 
 /// What searches subtrees.
 pub(super) struct Rank<'s, 'c, 'p, P: Bounded> {
@@ -24,7 +25,24 @@ pub(super) struct Rank<'s, 'c, 'p, P: Bounded> {
     pub(super) stop: Option<SearchStop>,
 }
 
-impl<P: Bounded> Rank<'_, '_, '_, P> {
+impl<'s, 'c, 'p, P: Bounded> Rank<'s, 'c, 'p, P> {
+    pub(super) fn new(
+        comm: &'c Communicator,
+        search: &'s Search,
+        began: Instant,
+        problem: &'p P,
+    ) -> Self {
+        Rank {
+            link: SearchLink::new(comm),
+            worker: SearchWorker::new(comm, &search.limits, began),
+            tally: NodeTally::new(search, comm.size()),
+            job: Maximum::new(problem, true),
+            busy: false,
+            report: Report::default(),
+            stop: None,
+        }
+    }
+
     /// Searches subtrees for rank 0 until there are no more.
     pub(super) async fn serve(&mut self) -> Result<(), CommError> {
         let mut next = Some(self.link.wait().await?.1);

@@ -48,9 +48,14 @@ fn sem_g494_who_leaves_says_so_behind_what_the_window_holds_back() {
         for frame in &frames {
             a.act(|link, out| link.send(frame, FramePriority::Ordered, now, out));
         }
+        assert!(a.link.takes_frames());
         a.act(|link, out| link.leave(now, out));
         bring(&mut a, &mut b, now);
         assert!(!a.link.has_heard_all() && b.frames().len() < frames.len());
+        assert!(
+            a.link.takes_frames(),
+            "others go on while it waits to say so"
+        );
         if takes {
             b.goes_on();
             bring(&mut a, &mut b, now);
@@ -61,6 +66,7 @@ fn sem_g494_who_leaves_says_so_behind_what_the_window_holds_back() {
             bring(&mut a, &mut b, now);
         }
         assert!(a.link.has_heard_all());
+        assert!(!a.link.takes_frames(), "none goes behind that");
         b.act(|link, out| link.gone(out));
         let last = b.told.last();
         let is_left = matches!(last, Some(CarrierEvent::Down(_, why)) if why == "it has left");
