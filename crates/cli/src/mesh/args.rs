@@ -193,7 +193,7 @@ pub struct MeshSubArgs {
     pub count: Option<u64>,
 
     /// Where to begin with durable topics: new, all, the number of a sample, or a time as
-    /// 2026-12-24T18:30:00Z
+    /// 2026-12-24T18:30:00Z. A number that is not there yet is told, and waited for
     #[arg(long, value_name = "FROM", default_value = "new", value_parser = start_from)]
     pub from: StartFrom,
 

@@ -24,6 +24,8 @@ mod mesh_known;
 mod mesh_pub;
 #[cfg(all(feature = "mesh", target_os = "linux"))]
 mod mesh_run;
+#[cfg(feature = "mesh")]
+mod mesh_sub;
 mod models;
 mod output;
 mod pairs;

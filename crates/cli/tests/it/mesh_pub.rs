@@ -23,7 +23,7 @@ fn publisher_of(place: &ProgramFolder, arguments: &str, lines: &[u8]) -> Running
 
 /// Reads until a line has these words.
 #[track_caller]
-fn says(errors: &mut impl BufRead, words: &str) {
+pub(crate) fn says(errors: &mut impl BufRead, words: &str) {
     let mut all = String::new();
     let mut begin = 0;
     while !all[begin..].contains(words) {

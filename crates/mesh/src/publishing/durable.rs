@@ -9,13 +9,13 @@
 //! Lock order: the topic's state, then `flows`, then what is below. Nothing is asked of the log
 //! under them.
 
-use super::topic_log::TopicLog;
+use super::topic_log::{BeyondLog, TopicLog};
 use super::{Flow, Lost, Published, Publishing, State};
 use crate::flow::{FlowSource, FlowTarget};
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::start_from::{LogOfKey, LogPlace};
 use crate::subscribed::{FlowEnd, Subscribed};
-use crate::{Gap, LogError, PeerName, PublishError, PublishRefusal};
+use crate::{Gap, LogError, LogInfo, PeerName, PublishError, PublishRefusal};
 use motet_dispatch::inside_task;
 use motet_ports::Reply;
 use motet_sync::block_on;
@@ -125,10 +125,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         flow.out.accepted(upto, end.window(), drop);
         flow.end = Some(end);
         state.flows.insert(to.clone(), flow);
-        let ahead = log.is_at(&to, upto);
+        let beyond = log.is_at(&to, upto);
         drop(state);
-        if let Some(gap) = ahead {
-            self.tell_not_got(&to, gap, AHEAD);
+        if let Some(beyond) = beyond {
+            self.tell_beyond(log, &to, beyond);
         }
         if let Some(FlowSource::There(peer, _)) = before
             && let Some(core) = self.core.upgrade()
@@ -177,15 +177,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         };
         // There are no values.
         flow.out.accepted(upto, window, drop);
-        let ahead = log.is_at(to, upto);
+        let beyond = log.is_at(to, upto);
         let read = log.fill(to, flow);
         flow.list(to, ready);
         drop(state);
         if let Some(read) = read {
             log.read(read);
         }
-        if let Some(gap) = ahead {
-            self.tell_not_got(to, gap, AHEAD);
+        if let Some(beyond) = beyond {
+            self.tell_beyond(log, to, beyond);
         }
         self.send();
     }
@@ -223,6 +223,32 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         self.tell_not_got(to, Gap { from, ..gap }, &why);
         if let Some(core) = self.core.upgrade() {
             core.flow_ends((self.id, &self.key), to, &why);
+        }
+    }
+
+    /// A flow goes on behind the end of the log. Who has had what is missing is told to the
+    /// publisher; who has asked for what is not there yet hears what is.
+    fn tell_beyond(&self, log: &TopicLog, to: &FlowTarget, beyond: BeyondLog) {
+        let asked = match beyond {
+            BeyondLog::Had(gap) => return self.tell_not_got(to, gap, AHEAD),
+            BeyondLog::Asked(number) => number,
+        };
+        let LogInfo { first, last, .. } = log.info();
+        let next = last + 1;
+        // It may have come meanwhile, or come next.
+        if asked <= next {
+            return;
+        }
+        let has = match first <= last {
+            true => format!("the samples {first} to {last}"),
+            false => "no samples".to_owned(),
+        };
+        let why = format!(
+            "its log has {has}, and a subscription begins with number {asked}: nothing comes \
+             before that is published. Begin with new, all, or a number up to {next}"
+        );
+        if let Some(core) = self.core.upgrade() {
+            core.tell_subscriber(&self.key, to, why);
         }
     }
 

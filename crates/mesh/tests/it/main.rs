@@ -1,5 +1,6 @@
 //! What the crate promises, by number of the promise.
 
+mod beyond_log;
 mod calls;
 mod classes;
 mod copied_logs;
