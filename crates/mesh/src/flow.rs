@@ -156,7 +156,7 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
 pub(crate) trait AnySubscription: Any + Send + Sync {
     fn pattern(&self) -> &Key;
     fn type_name(&self) -> &'static str;
-    /// Which samples of durable topics come first.
+    /// Which samples of durable topics come first, and whether it looks on.
     fn place(&self) -> LogPlace;
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     /// The frame that tells a peer of it.

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub const MAX_FRAME: usize = 16 << 20;
 
 /// The form of frames. Nodes of different forms do not talk.
-pub(crate) const FORM: u16 = 4;
+pub(crate) const FORM: u16 = 5;
 
 /// A frame. Numbers of topics and subscriptions are those of the node that has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -46,7 +46,7 @@ pub(crate) struct KnownPeer {
     pub(crate) told: u32,
     /// How much else was told of this link, or would have been.
     pub(crate) told_else: u32,
-    /// What it subscribes to: pattern, type, and from where.
+    /// What it subscribes to, or looks at: pattern, type, and from where.
     pub(crate) wants: BTreeMap<u32, (Key, String, LogPlace)>,
     pub(crate) servers: BTreeMap<u32, Key>,
     /// Subscriptions of this node, and logs of topics of the peer, which do not go there as long as

@@ -37,7 +37,7 @@ pub enum StartFrom {
     Time(SystemTime),
 }
 
-/// [`StartFrom`] as it crosses a link.
+/// [`StartFrom`] as it crosses a link, and who looks on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LogPlace {
     New,
@@ -45,6 +45,8 @@ pub(crate) enum LogPlace {
     Number(u64),
     /// In nanoseconds since 1970.
     Time(u64),
+    /// New ones alone, for one that looks on and is no subscriber.
+    Observe,
 }
 
 impl From<StartFrom> for LogPlace {

@@ -235,8 +235,9 @@ pub struct MeshPeersArgs {
 /// Options of `motet mesh top`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_long_help = "It subscribes: it counts for --subscribers of motet mesh pub, and while it is stopped it holds \
-                       publishers back as any subscriber does."
+    after_long_help = "It looks on: it does not count for --subscribers of motet mesh pub, and holds no publisher back. \
+                       What it is too slow for it counts as missed. Of a publisher that ends at once it may see \
+                       nothing."
 )]
 pub struct MeshTopArgs {
     /// Which keys

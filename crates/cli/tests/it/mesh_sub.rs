@@ -32,3 +32,23 @@ fn sem_g597_sub_says_what_is_there_where_the_number_of_from_is_not() {
         assert_eq!(publisher.end(), Some(0));
     });
 }
+
+#[test]
+fn sem_g607_top_does_not_count_as_a_subscriber() {
+    within(patience(), || {
+        let place = ProgramFolder::new();
+        let top = Running::start(&place, "top a/* --name t");
+        let mut publisher = Running::start(&place, "pub a/b --name p");
+        let mut errors = publisher.errors();
+        publisher.write("1");
+        // They meet meanwhile.
+        for _ in 0..2 {
+            says(&mut errors, "waiting for 1 subscriber of a/b");
+        }
+        let mut subscriber = Running::start(&place, "sub a/b --name s --count 1");
+        assert_eq!(subscriber.next()["number"], 1);
+        assert_eq!(subscriber.end(), Some(0));
+        assert_eq!(publisher.end(), Some(0));
+        drop(top);
+    });
+}

@@ -86,7 +86,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         match number {
             Ok(number) => Ok(Published {
                 number,
-                subscribers: self.state.lock().flows.len(),
+                subscribers: self.state.lock().subscriber_count(),
                 dropped: 0,
             }),
             Err(LogError::Closed) => Err(PublishError {
@@ -103,10 +103,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// A subscription of this node. It gets nothing as long as another topic of the node has the
     /// log.
     pub(super) fn attach_to_log(&self, log: &TopicLog, typed: Arc<Subscribed<T>>, id: u32) {
-        let first = log.first(typed.start(), self.qos.retain);
+        let place = typed.start();
+        let first = log.first(place, self.qos.retain);
         let to = FlowTarget::Here(id);
         let mut state = self.state.lock();
-        let mut flow = self.flow(&state);
+        let mut flow = self.flow(&state, place);
+        let observes = flow.observes;
         let opened = (&self.key, self.qos.class);
         let log_of_key = || LogOfKey {
             id: log.id(),
@@ -127,7 +129,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         state.flows.insert(to.clone(), flow);
         let beyond = log.is_at(&to, upto);
         drop(state);
-        if let Some(beyond) = beyond {
+        if let Some(beyond) = beyond.filter(|_| !observes) {
             self.tell_beyond(log, &to, beyond);
         }
         if let Some(FlowSource::There(peer, _)) = before
@@ -149,7 +151,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     ) -> Frame {
         let first = log.first(place, self.qos.retain);
         let mut state = self.state.lock();
-        let mut flow = self.flow(&state);
+        let mut flow = self.flow(&state, place);
         flow.link = link;
         log.begins(to.clone(), first);
         state.flows.insert(to, flow);
@@ -177,7 +179,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         };
         // There are no values.
         flow.out.accepted(upto, window, drop);
-        let beyond = log.is_at(to, upto);
+        let beyond = log.is_at(to, upto).filter(|_| !flow.observes);
         let read = log.fill(to, flow);
         flow.list(to, ready);
         drop(state);
@@ -209,18 +211,23 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// What a subscriber wants cannot be read: it gets nothing more, and is told so. What waits for
     /// it does not come, either.
     fn cannot_read(&self, to: &FlowTarget, gap: Gap, why: &LogError) {
-        let (why, from) = (why.to_string(), Cell::new(None));
+        let (why, found) = (why.to_string(), Cell::new(None));
         let is_it = |of: &FlowTarget, flow: &Flow<T>| {
             let is_it = of == to;
             if is_it {
-                from.set(Some(flow.out.first_waiting().unwrap_or(gap.from)));
+                let from = flow.out.first_waiting().unwrap_or(gap.from);
+                found.set(Some((from, flow.observes)));
             }
             is_it
         };
         self.remove(is_it, &why);
         // None: it has gone meanwhile.
-        let Some(from) = from.get() else { return };
-        self.tell_not_got(to, Gap { from, ..gap }, &why);
+        let Some((from, observes)) = found.get() else {
+            return;
+        };
+        if !observes {
+            self.tell_not_got(to, Gap { from, ..gap }, &why);
+        }
         if let Some(core) = self.core.upgrade() {
             core.flow_ends((self.id, &self.key), to, &why);
         }
@@ -270,8 +277,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     pub(super) fn is_all_accepted(&self, state: &State<T>) -> bool {
         let mut flows = state.flows.iter();
         flows.all(|(to, flow)| {
-            let waits = self.log.as_ref().map_or(0, |log| log.waiting(to));
-            waits == 0 && flow.out.first().is_none()
+            let waits = || self.log.as_ref().map_or(0, |log| log.waiting(to));
+            flow.observes || waits() == 0 && flow.out.first().is_none()
         })
     }
 }

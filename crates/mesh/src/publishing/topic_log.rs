@@ -136,6 +136,7 @@ impl TopicLog {
         let oldest = self.writer.log().first();
         match place {
             LogPlace::New => oldest.max(self.last().saturating_sub(retain.into()) + 1),
+            LogPlace::Observe => self.last() + 1,
             LogPlace::All => oldest,
             LogPlace::Number(number) => number.max(1),
             LogPlace::Time(time) => self.writer.log().first_since(time),
@@ -245,7 +246,9 @@ impl TopicLog {
                             from,
                             to: first - 1,
                         };
-                        news.dropped.push((to, to_oldest));
+                        if !flow.observes {
+                            news.dropped.push((to, to_oldest));
+                        }
                         cursor.next = first;
                     }
                     samples.truncate(flow.out.room());

@@ -14,6 +14,7 @@ mod links;
 mod mixed_steps;
 mod model;
 mod nodes;
+mod observers;
 mod overlay;
 mod remote_ports;
 mod rights;
