@@ -344,6 +344,10 @@ impl Hub for Core {
         self.end_flow(topic, to, why);
     }
 
+    fn tell_subscriber(&self, key: &Key, to: &FlowTarget, why: String) {
+        self.tell_target(key, to, why);
+    }
+
     fn takes_log(&self, peer: &PeerName, waits: (u32, LogOfKey)) {
         self.goes_before(peer, waits);
     }

@@ -84,6 +84,8 @@ pub(crate) trait Hub: Send + Sync {
     fn topic_is_over(&self, topic: u32);
     /// A subscription gets nothing more of a topic, which goes on, and why.
     fn flow_ends(&self, topic: (u32, &Key), to: &FlowTarget, why: &str);
+    /// A subscription gets nothing of a topic for now, and why.
+    fn tell_subscriber(&self, key: &Key, to: &FlowTarget, why: String);
     /// A topic of this node has the log now that one of a peer had for this subscription.
     fn takes_log(&self, peer: &PeerName, waits: (u32, LogOfKey));
     /// A topic of this node waits: another one of this node has its log for this subscription.
@@ -154,7 +156,7 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
 pub(crate) trait AnySubscription: Any + Send + Sync {
     fn pattern(&self) -> &Key;
     fn type_name(&self) -> &'static str;
-    /// Which samples of durable topics come first.
+    /// Which samples of durable topics come first, and whether it looks on.
     fn place(&self) -> LogPlace;
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     /// The frame that tells a peer of it.

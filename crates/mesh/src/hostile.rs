@@ -18,6 +18,16 @@ use std::time::Duration;
 
 const KEYS: [&str; 6] = ["a", "a/b", "a/**", "*", "", "no key at all/\u{7f}"];
 
+/// Where a subscription begins, by one of four numbers.
+fn place(far: u64, which: usize) -> LogPlace {
+    match which {
+        0 => LogPlace::All,
+        1 => LogPlace::Number(far),
+        2 => LogPlace::Time(far),
+        _ => LogPlace::Observe,
+    }
+}
+
 /// A frame of any kind, with small numbers, so that it often meets something.
 fn frame(random: &mut Random) -> Frame {
     let small = random.below(6) as u32;
@@ -37,7 +47,7 @@ fn frame(random: &mut Random) -> Frame {
             subscription: random.below(2 * MAX_ENTRIES) as u32,
             pattern: key,
             type_name: ["u32", "alloc::vec::Vec<u8>"][random.below(2)].to_owned(),
-            from: [LogPlace::All, LogPlace::Number(far), LogPlace::Time(far)][random.below(3)],
+            from: place(far, random.below(4)),
         },
         2 => Frame::Unsubscribe { subscription },
         3 => Frame::Open {

@@ -13,7 +13,8 @@ pub struct PeerInfo {
     pub rights: MeshRights,
     /// How often it has tried what it may not do.
     pub refused: u64,
-    /// The patterns that it subscribes to.
+    /// The patterns that it subscribes to, without those that it
+    /// [observes](crate::SubscribeConfig::observes).
     pub subscriptions: Vec<Key>,
     /// The keys under which it answers calls.
     pub servers: Vec<Key>,

@@ -9,6 +9,7 @@ use crate::listening::listen;
 use crate::log::{LogWriter, SampleLog, new_id};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::remote_port::RemotePort;
+use crate::start_from::LogPlace;
 use crate::subscribe_config::SubscribeConfig;
 use crate::subscription::Subscription;
 use crate::topic::Topic;
@@ -298,6 +299,7 @@ impl Node {
             subscriptions: peer
                 .wants
                 .values()
+                .filter(|(.., place)| *place != LogPlace::Observe)
                 .map(|(pattern, ..)| pattern.clone())
                 .collect(),
             servers: peer.servers.values().cloned().collect(),

@@ -13,7 +13,8 @@ use crate::flow::{FlowTarget, Hub};
 use crate::frame::encode_value;
 use crate::log::LogWriter;
 use crate::outgoing::Outgoing;
-use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
+use crate::start_from::LogPlace;
+use crate::{Class, Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Overflow, Port, ReplyPort};
 use motet_sync::Mutex;
 use serde::Serialize;
@@ -27,7 +28,7 @@ const WHILE_BROKEN: &str = "published while the link was broken";
 pub struct Published {
     /// The number of the sample.
     pub number: u64,
-    /// How many subscribers get it.
+    /// How many subscribers get it, without those that [observe](crate::SubscribeConfig::observes).
     pub subscribers: usize,
     /// How many older samples were dropped to make room for it, over all subscribers.
     pub dropped: usize,
@@ -118,7 +119,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
         let number = state.next;
         state.next += 1;
-        let subscribers = state.flows.len();
+        let subscribers = state.subscriber_count();
         let published = |dropped| {
             Ok(Published {
                 number,
@@ -127,7 +128,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             })
         };
         if !retains {
-            if subscribers == 0 {
+            if state.flows.is_empty() {
                 return published(0);
             }
             if let Some((peer, subscription, link)) = state.only_one_there(number) {
@@ -162,14 +163,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 credit: flow.out.credit(),
             }
         };
-        state.flows.iter().map(info).collect()
+        let subscribers = state.flows.iter().filter(|(_, flow)| !flow.observes);
+        subscribers.map(info).collect()
     }
 
-    /// Number of publications, and of flows.
+    /// Number of publications, and of subscribers.
     pub(crate) fn counts(&self) -> (u64, usize) {
         let state = self.state.lock();
         let last = self.log.as_ref().map(TopicLog::last);
-        (last.unwrap_or(state.next - 1), state.flows.len())
+        (last.unwrap_or(state.next - 1), state.subscriber_count())
     }
 
     pub(crate) fn key(&self) -> &Key {
@@ -180,13 +182,27 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         &self.losses
     }
 
-    /// A new flow, with what is retained.
-    fn flow(&self, state: &State<T>) -> Flow<T> {
-        let mut out = Outgoing::new(&self.qos);
-        for (number, payload) in &state.retained {
+    /// How samples go to a subscription with this place. One that looks on holds nobody back, as
+    /// none does of a log.
+    fn qos_of(&self, place: LogPlace) -> Qos {
+        match self.qos.class {
+            Class::Reliable | Class::Acknowledged if place == LogPlace::Observe => Qos {
+                class: Class::Latest,
+                ..self.qos
+            },
+            _ => self.qos,
+        }
+    }
+
+    /// A new flow, with what is retained, which one that looks on does not get.
+    fn flow(&self, state: &State<T>, place: LogPlace) -> Flow<T> {
+        let observes = place == LogPlace::Observe;
+        let mut out = Outgoing::new(&self.qos_of(place));
+        for (number, payload) in state.retained.iter().filter(|_| !observes) {
             out.push_retained(*number, payload.clone());
         }
         Flow {
+            observes,
             end: None,
             out,
             missed: None,
@@ -213,7 +229,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     fn tell_left(&self, leaving: Option<LeavingFlow<T>>, upto: Option<u64>) {
         if let Some(LeavingFlow { mut flow, why }) = leaving {
             flow.out.accepted(upto.unwrap_or(0), 0, drop);
-            self.tell_lost(self.me.clone(), flow.out.lost(), &why);
+            if !flow.observes {
+                self.tell_lost(self.me.clone(), flow.out.lost(), &why);
+            }
         }
     }
 
@@ -247,6 +265,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
         drop(state);
         for (to, mut flow) in gone {
+            if flow.observes {
+                continue;
+            }
             let node = match &to {
                 FlowTarget::Here(_) => self.me.clone(),
                 FlowTarget::There(peer, _) => peer.clone(),

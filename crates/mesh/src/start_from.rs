@@ -30,13 +30,14 @@ pub enum StartFrom {
     All,
     /// From the sample with this number on. A subscriber that comes back names the one behind the
     /// last that it has handled. If the log has dropped it, the first sample that comes tells the
-    /// gap before it.
+    /// gap before it. If the log ends more than one before it, nothing comes until it is published,
+    /// and [`PeerChange::Mismatch`](crate::PeerChange::Mismatch) tells what is there.
     Number(u64),
     /// Those that the log has of this time or later. In virtual time a log counts from 1970.
     Time(SystemTime),
 }
 
-/// [`StartFrom`] as it crosses a link.
+/// [`StartFrom`] as it crosses a link, and who looks on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LogPlace {
     New,
@@ -44,6 +45,8 @@ pub(crate) enum LogPlace {
     Number(u64),
     /// In nanoseconds since 1970.
     Time(u64),
+    /// New ones alone, for one that looks on and is no subscriber.
+    Observe,
 }
 
 impl From<StartFrom> for LogPlace {

@@ -27,6 +27,12 @@ pub struct SubscribeConfig {
     pub ack: Ack,
     /// Which samples of durable topics come first.
     pub from: StartFrom,
+    /// It looks on, and is no subscriber: publishers do not count it, wait for it or tell what it
+    /// misses. It gets new samples alone, whatever `from` says. Where it is slow it misses the
+    /// oldest, as of a topic that is [`Latest`](crate::Class::Latest); of one that is
+    /// [`Durable`](crate::Class::Durable) it is behind. When a topic ends it may miss the last
+    /// samples.
+    pub observes: bool,
 }
 
 impl Default for SubscribeConfig {
@@ -36,6 +42,7 @@ impl Default for SubscribeConfig {
             window: 64,
             ack: Ack::Accepted,
             from: StartFrom::New,
+            observes: false,
         }
     }
 }

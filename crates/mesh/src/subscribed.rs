@@ -59,13 +59,16 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             ack: config.ack,
             me: hub.name().clone(),
             core: Arc::downgrade(hub),
-            from: config.from.into(),
+            from: match config.observes {
+                true => LogPlace::Observe,
+                false => config.from.into(),
+            },
             read: |bytes| decode_value(bytes).map_err(|why| why.to_string()),
             state: Mutex::new(State::new()),
         }
     }
 
-    /// Which samples of durable topics come first.
+    /// Which samples of durable topics come first, and whether it looks on.
     pub(crate) fn start(&self) -> LogPlace {
         self.from
     }

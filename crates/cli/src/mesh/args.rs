@@ -14,7 +14,8 @@ use super::start_from::start_from;
     about = "Publish and subscribe between processes and machines",
     long_about = "Publish and subscribe between processes and machines.\n\nNodes of one user on one machine find each \
                   other without options. Other machines need a key, which all nodes have, and an address.",
-    after_long_help = "Examples:\n  motet mesh sub 'tank/*/level'\n  echo 2.5 | motet mesh pub tank/3/level\n  motet \
+    after_long_help = "Examples:\n  motet mesh sub 'tank/*/level'\n  echo 2.5 | motet mesh pub tank/3/level\n  printf \
+                       '3/level\\t2.5\\n4/level\\t7\\n' | motet mesh pub tank --keyed\n  motet \
                        mesh pub orders --class durable --log orders/ < orders.txt\n  motet mesh sub orders \
                        --from all\n  motet \
                        mesh keys new robot.key\n  motet mesh keys pass camera.pass --key robot.key --name camera --publish \
@@ -120,6 +121,11 @@ pub struct MeshPubArgs {
     #[arg(value_name = "KEY")]
     pub topic: String,
 
+    /// Each line names a key below KEY, and has a tab before its value: at most 1024 keys, none of
+    /// them durable
+    #[arg(long)]
+    pub keyed: bool,
+
     /// What to publish, each a sample [default: the lines of standard input]
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
     pub values: Vec<String>,
@@ -164,7 +170,7 @@ pub struct MeshPubArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retain: u32,
 
-    /// Wait for so many subscribers before the first sample
+    /// Wait for so many subscribers before the first sample, with --keyed before that of each key
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub subscribers: usize,
 
@@ -193,7 +199,7 @@ pub struct MeshSubArgs {
     pub count: Option<u64>,
 
     /// Where to begin with durable topics: new, all, the number of a sample, or a time as
-    /// 2026-12-24T18:30:00Z
+    /// 2026-12-24T18:30:00Z. A number that is not there yet is told, and waited for
     #[arg(long, value_name = "FROM", default_value = "new", value_parser = start_from)]
     pub from: StartFrom,
 
@@ -229,8 +235,9 @@ pub struct MeshPeersArgs {
 /// Options of `motet mesh top`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_long_help = "It subscribes: it counts for --subscribers of motet mesh pub, and while it is stopped it holds \
-                       publishers back as any subscriber does."
+    after_long_help = "It looks on: it does not count for --subscribers of motet mesh pub, and holds no publisher back. \
+                       What it is too slow for it counts as missed. Of a publisher that ends at once it may see \
+                       nothing."
 )]
 pub struct MeshTopArgs {
     /// Which keys

@@ -2,7 +2,7 @@
 
 mod input;
 mod notices;
-mod topic;
+mod topics;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use self::input::{PubInput, input};
 use self::notices::{Notices, names, not_accepted};
-use self::topic::topic;
+use self::topics::Topics;
 use super::args::{ClassOfTopic, MeshLinkArgs, MeshPubArgs};
 use super::member::{Member, warn};
 use crate::error::{CliError, OptionError};
@@ -56,7 +56,7 @@ struct Publisher<'a> {
     until: Option<Instant>,
     member: Member,
     changes: Subscription<PeerChange>,
-    topic: Topic<String>,
+    topics: Topics<'a>,
     notices: Notices,
     published: u64,
     dropped: u64,
@@ -73,22 +73,32 @@ pub(super) fn run(args: &MeshPubArgs) -> Result<(), CliError> {
             advice: "only --class durable has a log",
         }));
     }
+    if args.keyed && is_durable {
+        return Err(CliError::Options(OptionError::Conflict {
+            option: "--keyed",
+            other: "--log",
+            advice: "a log has one key",
+        }));
+    }
     let until = end_of_pass(&args.link);
     let member = Member::join(&args.link)?;
     let changes = member.node.peer_changes();
-    let topic = topic(args, &member)?;
+    let topics = Topics::open(args, &member)?;
     let mut publisher = Publisher {
         args,
         until,
         member,
         changes,
-        topic,
+        topics,
         notices: Notices::new(),
         published: 0,
         dropped: 0,
         lost: 0,
     };
-    let mut done = publisher.wait_for_subscribers();
+    let mut done = match publisher.topics.only().cloned() {
+        Some(topic) => publisher.wait_for_subscribers(&topic),
+        None => Ok(()),
+    };
     if done.is_ok() {
         done = publisher.publish_all();
     }
@@ -117,7 +127,7 @@ impl Publisher<'_> {
     fn next(&self, input: Option<&Port<PubInput>>, span: Option<Duration>) -> Select<Next> {
         let mut next = select()
             .recv(&self.member.stop, |()| Next::Stop)
-            .recv(self.topic.losses(), Next::Lost)
+            .recv_any(self.topics.losses(), |_, lost| Next::Lost(lost))
             .recv(&self.changes, Next::Change);
         if let Some(input) = input {
             next = next.recv(input, Next::Input);
@@ -172,7 +182,7 @@ impl Publisher<'_> {
 
     /// Tells what was lost and which peers have changed since it was told last.
     fn hear(&mut self) {
-        while let Some(lost) = self.topic.losses().test() {
+        while let Some(lost) = self.topics.losses().iter().find_map(Port::test) {
             self.has_lost(&lost);
         }
         while let Some(change) = self.changes.test() {
@@ -180,16 +190,16 @@ impl Publisher<'_> {
         }
     }
 
-    fn wait_for_subscribers(&mut self) -> Result<(), PubEnd> {
+    fn wait_for_subscribers(&mut self, topic: &Topic<String>) -> Result<(), PubEnd> {
         self.notices.begin();
         loop {
-            let there = self.topic.subscribers().len();
+            let there = topic.subscribers().len();
             let lacking = self.args.subscribers.saturating_sub(there);
             if lacking == 0 {
                 return Ok(());
             }
             if self.notices.is_due() {
-                let (s, key) = (if lacking > 1 { "s" } else { "" }, &self.args.topic);
+                let (s, key) = (if lacking > 1 { "s" } else { "" }, topic.key());
                 tell(format_args!("waiting for {lacking} subscriber{s} of {key}"));
             }
             let next = self.next(None, self.within_pass(Some(LOOK)));
@@ -218,12 +228,26 @@ impl Publisher<'_> {
         }
     }
 
+    /// The topic that a line goes to, and what of it is published there. A topic that begins with
+    /// the line waits for its subscribers first.
+    fn topic_of(&mut self, line: String) -> Result<(Topic<String>, String), PubEnd> {
+        let (name, value) = self.topics.split(line).map_err(PubEnd::Refused)?;
+        if let Some(topic) = self.topics.get(&name) {
+            return Ok((topic.clone(), value));
+        }
+        let begun = self.topics.begin(name, &self.member);
+        let topic = begun.map_err(PubEnd::Refused)?;
+        self.wait_for_subscribers(&topic)?;
+        Ok((topic, value))
+    }
+
     /// Publishes a line, once all have room for it. A line of a durable topic is on the disk then.
     fn publish(&mut self, line: String) -> Result<(), PubEnd> {
+        let (topic, line) = self.topic_of(line)?;
         let is_durable = self.args.class == ClassOfTopic::Durable;
         let line = match is_durable {
             true => line,
-            false => match self.topic.publish(line) {
+            false => match topic.publish(line) {
                 Err(PublishError {
                     value,
                     reason: PublishRefusal::Full { .. },
@@ -232,11 +256,10 @@ impl Publisher<'_> {
             },
         };
         self.notices.begin();
-        let topic = self.topic.clone();
         let mut publication = pin!(topic.publish_wait(line));
         let end = loop {
             if self.notices.is_due() {
-                self.tell_slow();
+                self.tell_slow(&topic);
             }
             let mut next = pin!(self.next(None, self.within_pass(Some(self.notices.left()))));
             let either = poll_fn(|cx| match publication.as_mut().poll(cx) {
@@ -268,13 +291,13 @@ impl Publisher<'_> {
     }
 
     /// Tells who has no room for the next line.
-    fn tell_slow(&self) {
+    fn tell_slow(&self, topic: &Topic<String>) {
         let waits = |subscriber: &&SubscriberInfo| match self.args.class {
             ClassOfTopic::Reliable => subscriber.waiting,
             _ => not_accepted(subscriber),
         };
         let depth = self.args.depth as usize;
-        let subscribers = self.topic.subscribers();
+        let subscribers = topic.subscribers();
         let full = subscribers.iter().filter(|it| waits(it) >= depth);
         match (self.args.class, names(full)) {
             (ClassOfTopic::Durable, _) => tell(format_args!("held back by the disk of its log")),
@@ -286,19 +309,12 @@ impl Publisher<'_> {
         }
     }
 
-    /// Who has not accepted all.
-    fn behind(&self) -> Vec<SubscriberInfo> {
-        let mut subscribers = self.topic.subscribers();
-        subscribers.retain(|subscriber| not_accepted(subscriber) > 0);
-        subscribers
-    }
-
     /// Waits until all is accepted, and says what was, and why that is not all.
     fn finish(mut self, done: Result<(), PubEnd>) -> Result<(), CliError> {
         // None: a time that nobody lives to see.
         let until = Instant::now().checked_add(Duration::from_secs(self.args.linger));
         self.notices.begin();
-        let mut behind = self.behind();
+        let mut behind = self.topics.behind();
         while !behind.is_empty() && until.is_none_or(|until| Instant::now() < until) {
             if self.notices.is_due() {
                 let names = names(behind.iter());
@@ -308,7 +324,7 @@ impl Publisher<'_> {
             if self.wait(next).is_err() {
                 break;
             }
-            behind = self.behind();
+            behind = self.topics.behind();
         }
         self.hear();
         let left: usize = behind.iter().map(not_accepted).sum();

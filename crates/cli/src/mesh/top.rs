@@ -43,6 +43,7 @@ pub(super) fn run(args: &MeshTopArgs) -> Result<(), CliError> {
             overflow: Overflow::DropOldest,
         },
         window: 1024,
+        observes: true,
         ..SubscribeConfig::default()
     };
     let samples = member.node.subscribe::<String>(&args.pattern, &config);

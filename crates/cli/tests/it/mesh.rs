@@ -1,7 +1,7 @@
 //! `motet mesh` in several processes: who publishes, who subscribes, and who is killed.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -237,14 +237,22 @@ fn sem_g247_peers_and_top_say_who_is_there_and_how_much_comes() {
     );
     let mut top = Running::start(&place, "top a/* --name t");
     watcher_sees(&mut joined, "up", "t");
-    let mut publisher = Running::start(&place, "pub a/b --name q --subscribers 2");
-    publisher.write("12345");
+    // It does not count for --subscribers: lines come until it has met the publisher.
+    let mut lines = Command::new("sh")
+        .args(["-c", "while echo 12345; do sleep 0.1; done"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = Stdio::from(lines.stdout.take().unwrap());
+    let publisher = Running::start_with(&place, "pub a/b --name q --rendezvous meet", input);
     let line = top.next();
     assert_eq!(
         (&line["key"], &line["publisher"]),
         (&"a/b".into(), &"q".into())
     );
     drop((top, publisher, subscriber));
+    // Nobody reads what it writes any more.
+    lines.wait().unwrap();
 }
 
 #[test]

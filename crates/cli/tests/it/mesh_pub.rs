@@ -23,7 +23,7 @@ fn publisher_of(place: &ProgramFolder, arguments: &str, lines: &[u8]) -> Running
 
 /// Reads until a line has these words.
 #[track_caller]
-fn says(errors: &mut impl BufRead, words: &str) {
+pub(crate) fn says(errors: &mut impl BufRead, words: &str) {
     let mut all = String::new();
     let mut begin = 0;
     while !all[begin..].contains(words) {
@@ -75,6 +75,70 @@ fn sem_g587_a_value_that_the_log_does_not_take_is_told_with_its_number() {
     let object: Value = serde_json::from_str(&told.out).unwrap();
     let numbers = (&object["published"], &object["next_line"]);
     assert_eq!(numbers, (&json!(0), &json!(1)));
+}
+
+#[test]
+fn sem_g247_lines_with_keys_go_to_the_topics_that_they_name() {
+    within(patience(), || {
+        let place = ProgramFolder::new();
+        let mut subscriber = Running::start(&place, "sub tank/** --name s --count 4");
+        let lines = b"3/level\t2.5\n4/level\ta\tb\n3/level\t\nx\t1\n";
+        let mut publisher = publisher_of(&place, "pub tank --keyed --name p", lines);
+        let mut came: Vec<_> = (0..4)
+            .map(|_| {
+                let sample = subscriber.next();
+                let text = |name: &str| sample[name].as_str().unwrap().to_owned();
+                (text("key"), sample["number"].as_u64(), text("value"))
+            })
+            .collect();
+        // Each topic keeps its order; between them there is none.
+        came.sort();
+        let wanted = [
+            ("tank/3/level", 1, "2.5"),
+            ("tank/3/level", 2, ""),
+            ("tank/4/level", 1, "a\tb"),
+            ("tank/x", 1, "1"),
+        ];
+        let told = |(key, number, value): (&str, u64, &str)| {
+            (key.to_owned(), Some(number), value.to_owned())
+        };
+        assert_eq!(came, wanted.map(told));
+        let told = publisher.next();
+        assert_eq!((&told["published"], &told["lost"]), (&json!(4), &json!(0)));
+        assert_eq!(publisher.end(), Some(0));
+        assert_eq!(subscriber.end(), Some(0));
+    });
+}
+
+#[test]
+fn sem_g587_a_line_without_a_key_is_told_with_its_number() {
+    within(patience(), || {
+        let place = ProgramFolder::new();
+        for (line, why) in [
+            ("b 2", "it has no tab between a key and a value"),
+            ("\t2", "it has no key before its tab"),
+            ("b//c\t2", "n/b//c"),
+            ("b/*\t2", "n/b/*"),
+        ] {
+            let lines = format!("a\t1\n{line}\nc\t3\n");
+            let arguments = "pub n --keyed --subscribers 0";
+            let mut publisher = publisher_of(&place, arguments, lines.as_bytes());
+            let told = publisher.next();
+            let numbers = (&told["published"], &told["next_line"]);
+            assert_eq!(numbers, (&json!(1), &json!(2)), "{told}");
+            let error = told["error"].as_str().unwrap();
+            assert!(error.starts_with("line 2 is not published: "), "{error}");
+            assert!(error.contains(why), "{error}");
+            assert_eq!(publisher.end(), Some(2));
+        }
+        let keyed = "mesh pub n --keyed --rendezvous meet";
+        place
+            .run(&format!("{keyed} --class durable --log kept"))
+            .refusal(&["--keyed", "--log", "one key"]);
+        place
+            .run("mesh pub n//m --keyed --rendezvous meet")
+            .refusal(&["n//m"]);
+    });
 }
 
 #[test]

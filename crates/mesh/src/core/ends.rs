@@ -69,14 +69,14 @@ impl Core {
 
     /// A subscription gets nothing more of a topic, which goes on.
     pub(super) fn end_flow(&self, (topic, key): (u32, &Key), to: &FlowTarget, why: &str) {
-        let (key, why) = (key.to_string(), format!("nothing more comes of it: {why}"));
+        let why = format!("nothing more comes of it: {why}");
         match to {
             FlowTarget::Here(subscription) => {
                 let known = self.state.lock().subscriptions.get(subscription).cloned();
                 if let Some(known) = known {
                     known.closed(&FlowSource::Here(topic));
                 }
-                self.tell_change(PeerChange::Mismatch(self.name.clone(), key, why));
+                self.tell_target(key, to, why);
                 self.ask_again();
             }
             FlowTarget::There(peer, subscription) => {
@@ -85,15 +85,27 @@ impl Core {
                     topic,
                     subscription,
                 };
+                self.change(|state| state.tell(peer, close));
+                self.tell_target(key, to, why);
+            }
+        }
+    }
+
+    /// Tells the node of a subscription, this one or a peer, why nothing comes of a topic of this
+    /// node.
+    pub(super) fn tell_target(&self, key: &Key, to: &FlowTarget, why: String) {
+        let key = key.to_string();
+        match to {
+            FlowTarget::Here(_) => {
+                self.tell_change(PeerChange::Mismatch(self.name.clone(), key, why));
+            }
+            FlowTarget::There(peer, subscription) => {
                 let told = Frame::Mismatch {
-                    subscription,
+                    subscription: *subscription,
                     key,
                     why,
                 };
-                self.change(|state| {
-                    state.tell(peer, close);
-                    state.tell(peer, told);
-                });
+                self.change(|state| state.tell(peer, told));
             }
         }
     }

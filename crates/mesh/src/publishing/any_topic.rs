@@ -37,9 +37,10 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             return Ok(());
         }
         let mut state = self.state.lock();
-        let mut flow = self.flow(&state);
+        let place = typed.start();
+        let mut flow = self.flow(&state, place);
         let first = flow.out.first().unwrap_or(state.next);
-        let opened = (&self.key, self.qos.class);
+        let opened = (&self.key, self.qos_of(place).class);
         let Some((end, upto, _)) = FlowEnd::open(typed, self.id, opened, (first, None)) else {
             // That is so only of a topic with a log.
             return Ok(());
@@ -80,7 +81,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         }
         let mut state = self.state.lock();
         if !state.flows.contains_key(&to) {
-            let mut flow = self.flow(&state);
+            let mut flow = self.flow(&state, place);
             let first = flow.out.first().unwrap_or(state.next);
             flow.missed = state.away.comes_back(&to, first);
             state.flows.insert(to.clone(), flow);
@@ -94,7 +95,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             topic: self.id,
             subscription,
             key,
-            qos: self.qos,
+            qos: self.qos_of(place),
             first,
             log: None,
         }
@@ -136,12 +137,15 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
                 // A log has what comes meanwhile.
                 if self.log.is_none() {
                     let next = state.next;
-                    gone.iter().for_each(|(to, _)| state.away.goes(to, next));
+                    let subscribers = gone.iter().filter(|(_, flow)| !flow.observes);
+                    subscribers.for_each(|(to, _)| state.away.goes(to, next));
                 }
             };
             self.remove_and(|to, _| to.is_at(peer), "the link is broken", note);
             return false;
         }
+        let observes = |to: &FlowTarget, flow: &Flow<T>| to.is_at(peer) && flow.observes;
+        self.remove(observes, "the link is broken");
         let (mut is_broken, mut gone) = (false, Vec::new());
         let mut state = self.state.lock();
         for (_, flow) in state.flows.iter_mut().filter(|(to, _)| to.is_at(peer)) {

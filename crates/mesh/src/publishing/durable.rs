@@ -9,13 +9,13 @@
 //! Lock order: the topic's state, then `flows`, then what is below. Nothing is asked of the log
 //! under them.
 
-use super::topic_log::TopicLog;
+use super::topic_log::{BeyondLog, TopicLog};
 use super::{Flow, Lost, Published, Publishing, State};
 use crate::flow::{FlowSource, FlowTarget};
 use crate::frame::{Frame, MAX_PAYLOAD};
 use crate::start_from::{LogOfKey, LogPlace};
 use crate::subscribed::{FlowEnd, Subscribed};
-use crate::{Gap, LogError, PeerName, PublishError, PublishRefusal};
+use crate::{Gap, LogError, LogInfo, PeerName, PublishError, PublishRefusal};
 use motet_dispatch::inside_task;
 use motet_ports::Reply;
 use motet_sync::block_on;
@@ -86,7 +86,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         match number {
             Ok(number) => Ok(Published {
                 number,
-                subscribers: self.state.lock().flows.len(),
+                subscribers: self.state.lock().subscriber_count(),
                 dropped: 0,
             }),
             Err(LogError::Closed) => Err(PublishError {
@@ -103,10 +103,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// A subscription of this node. It gets nothing as long as another topic of the node has the
     /// log.
     pub(super) fn attach_to_log(&self, log: &TopicLog, typed: Arc<Subscribed<T>>, id: u32) {
-        let first = log.first(typed.start(), self.qos.retain);
+        let place = typed.start();
+        let first = log.first(place, self.qos.retain);
         let to = FlowTarget::Here(id);
         let mut state = self.state.lock();
-        let mut flow = self.flow(&state);
+        let mut flow = self.flow(&state, place);
+        let observes = flow.observes;
         let opened = (&self.key, self.qos.class);
         let log_of_key = || LogOfKey {
             id: log.id(),
@@ -125,10 +127,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         flow.out.accepted(upto, end.window(), drop);
         flow.end = Some(end);
         state.flows.insert(to.clone(), flow);
-        let ahead = log.is_at(&to, upto);
+        let beyond = log.is_at(&to, upto);
         drop(state);
-        if let Some(gap) = ahead {
-            self.tell_not_got(&to, gap, AHEAD);
+        if let Some(beyond) = beyond.filter(|_| !observes) {
+            self.tell_beyond(log, &to, beyond);
         }
         if let Some(FlowSource::There(peer, _)) = before
             && let Some(core) = self.core.upgrade()
@@ -149,7 +151,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     ) -> Frame {
         let first = log.first(place, self.qos.retain);
         let mut state = self.state.lock();
-        let mut flow = self.flow(&state);
+        let mut flow = self.flow(&state, place);
         flow.link = link;
         log.begins(to.clone(), first);
         state.flows.insert(to, flow);
@@ -177,15 +179,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         };
         // There are no values.
         flow.out.accepted(upto, window, drop);
-        let ahead = log.is_at(to, upto);
+        let beyond = log.is_at(to, upto).filter(|_| !flow.observes);
         let read = log.fill(to, flow);
         flow.list(to, ready);
         drop(state);
         if let Some(read) = read {
             log.read(read);
         }
-        if let Some(gap) = ahead {
-            self.tell_not_got(to, gap, AHEAD);
+        if let Some(beyond) = beyond {
+            self.tell_beyond(log, to, beyond);
         }
         self.send();
     }
@@ -209,20 +211,51 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// What a subscriber wants cannot be read: it gets nothing more, and is told so. What waits for
     /// it does not come, either.
     fn cannot_read(&self, to: &FlowTarget, gap: Gap, why: &LogError) {
-        let (why, from) = (why.to_string(), Cell::new(None));
+        let (why, found) = (why.to_string(), Cell::new(None));
         let is_it = |of: &FlowTarget, flow: &Flow<T>| {
             let is_it = of == to;
             if is_it {
-                from.set(Some(flow.out.first_waiting().unwrap_or(gap.from)));
+                let from = flow.out.first_waiting().unwrap_or(gap.from);
+                found.set(Some((from, flow.observes)));
             }
             is_it
         };
         self.remove(is_it, &why);
         // None: it has gone meanwhile.
-        let Some(from) = from.get() else { return };
-        self.tell_not_got(to, Gap { from, ..gap }, &why);
+        let Some((from, observes)) = found.get() else {
+            return;
+        };
+        if !observes {
+            self.tell_not_got(to, Gap { from, ..gap }, &why);
+        }
         if let Some(core) = self.core.upgrade() {
             core.flow_ends((self.id, &self.key), to, &why);
+        }
+    }
+
+    /// A flow goes on behind the end of the log. Who has had what is missing is told to the
+    /// publisher; who has asked for what is not there yet hears what is.
+    fn tell_beyond(&self, log: &TopicLog, to: &FlowTarget, beyond: BeyondLog) {
+        let asked = match beyond {
+            BeyondLog::Had(gap) => return self.tell_not_got(to, gap, AHEAD),
+            BeyondLog::Asked(number) => number,
+        };
+        let LogInfo { first, last, .. } = log.info();
+        let next = last + 1;
+        // It may have come meanwhile, or come next.
+        if asked <= next {
+            return;
+        }
+        let has = match first <= last {
+            true => format!("the samples {first} to {last}"),
+            false => "no samples".to_owned(),
+        };
+        let why = format!(
+            "its log has {has}, and a subscription begins with number {asked}: nothing comes \
+             before that is published. Begin with new, all, or a number up to {next}"
+        );
+        if let Some(core) = self.core.upgrade() {
+            core.tell_subscriber(&self.key, to, why);
         }
     }
 
@@ -244,8 +277,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     pub(super) fn is_all_accepted(&self, state: &State<T>) -> bool {
         let mut flows = state.flows.iter();
         flows.all(|(to, flow)| {
-            let waits = self.log.as_ref().map_or(0, |log| log.waiting(to));
-            waits == 0 && flow.out.first().is_none()
+            let waits = || self.log.as_ref().map_or(0, |log| log.waiting(to));
+            flow.observes || waits() == 0 && flow.out.first().is_none()
         })
     }
 }

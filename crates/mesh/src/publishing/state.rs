@@ -22,6 +22,8 @@ pub(super) struct Flow<T: Send + Sync + 'static> {
     pub(super) link: u64,
     /// It is in the list of those that may send.
     pub(super) listed: bool,
+    /// Its subscription looks on: it holds nobody back, and is not counted.
+    pub(super) observes: bool,
 }
 
 /// A flow to a subscription of this node that was taken away while a sample was brought to it. Who
@@ -160,6 +162,11 @@ impl<T: Send + Sync + 'static> State<T> {
         }
     }
 
+    /// How many subscribe. Who looks on does not.
+    pub(super) fn subscriber_count(&self) -> usize {
+        self.flows.values().filter(|flow| !flow.observes).count()
+    }
+
     /// Writes a value into the room.
     pub(super) fn write(
         &mut self,
@@ -213,7 +220,7 @@ impl<T: Send + Sync + 'static> State<T> {
         let FlowTarget::Here(to) = *to else {
             return None;
         };
-        if !flow.out.is_idle() {
+        if flow.observes || !flow.out.is_idle() {
             return None;
         }
         let end = flow.end.take()?;
@@ -277,7 +284,7 @@ impl<T: Send + Sync + 'static> State<T> {
             };
             let Some(payload) = payload else { break };
             if let Some(oldest) = flow.out.push(number, payload) {
-                dropped += 1;
+                dropped += usize::from(!flow.observes);
                 gone.extend(oldest.payload.value);
             }
             flow.list(to, ready);
@@ -312,6 +319,7 @@ mod tests {
                 missed: None,
                 link: 0,
                 listed: true,
+                observes: false,
             };
             let mut entries = Vec::new();
             flow.take(&mut entries);

@@ -72,6 +72,15 @@ struct LogCursor {
 /// What a flow needs of the log: for whom, from which number, and how many.
 pub(super) type WantedRead = (FlowTarget, u64, usize);
 
+/// Why a flow goes on behind the end of the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum BeyondLog {
+    /// The subscriber had these numbers before, which this log does not have.
+    Had(Gap),
+    /// The subscriber wants to begin with this number.
+    Asked(u64),
+}
+
 /// What is to be done when flows have got what the log has told.
 #[derive(Default)]
 pub(super) struct FlowNews {
@@ -127,6 +136,7 @@ impl TopicLog {
         let oldest = self.writer.log().first();
         match place {
             LogPlace::New => oldest.max(self.last().saturating_sub(retain.into()) + 1),
+            LogPlace::Observe => self.last() + 1,
             LogPlace::All => oldest,
             LogPlace::Number(number) => number.max(1),
             LogPlace::Time(time) => self.writer.log().first_since(time),
@@ -174,14 +184,15 @@ impl TopicLog {
         self.flows.lock().at.remove(to);
     }
 
-    /// The subscriber has accepted what is up to this number. The numbers that the log does not
-    /// have, if it goes on behind them: it had more samples before than this log has.
-    pub(super) fn is_at(&self, to: &FlowTarget, upto: u64) -> Option<Gap> {
+    /// The subscriber has accepted what is up to this number. Whether it goes on behind the end
+    /// that the log had when the flow began: only its first answer tells.
+    pub(super) fn is_at(&self, to: &FlowTarget, upto: u64) -> Option<BeyondLog> {
         let mut flows = self.flows.lock();
         let cursor = flows.at.get_mut(to)?;
         // What the log had when the flow began: nothing was sent since.
         let last = cursor.live - 1;
-        let is_ahead = !cursor.is_answered && upto > last && upto >= cursor.next;
+        let is_beyond = !cursor.is_answered && upto > last;
+        let has_had = upto >= cursor.next;
         let next = upto.saturating_add(1);
         // The first answer says where the flow begins, also before where it would have.
         cursor.next = match cursor.is_answered {
@@ -190,7 +201,10 @@ impl TopicLog {
         };
         cursor.is_answered = true;
         let (from, to) = (last + 1, upto);
-        is_ahead.then_some(Gap { from, to })
+        is_beyond.then_some(match has_had {
+            true => BeyondLog::Had(Gap { from, to }),
+            false => BeyondLog::Asked(next),
+        })
     }
 
     /// Fills the queue of a flow. What it needs of the log.
@@ -232,7 +246,9 @@ impl TopicLog {
                             from,
                             to: first - 1,
                         };
-                        news.dropped.push((to, to_oldest));
+                        if !flow.observes {
+                            news.dropped.push((to, to_oldest));
+                        }
                         cursor.next = first;
                     }
                     samples.truncate(flow.out.room());

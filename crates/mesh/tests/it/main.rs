@@ -1,5 +1,6 @@
 //! What the crate promises, by number of the promise.
 
+mod beyond_log;
 mod calls;
 mod classes;
 mod copied_logs;
@@ -13,6 +14,7 @@ mod links;
 mod mixed_steps;
 mod model;
 mod nodes;
+mod observers;
 mod overlay;
 mod remote_ports;
 mod rights;
