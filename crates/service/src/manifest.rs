@@ -3,7 +3,7 @@
 use crate::report::Level;
 use crate::service::NodeShared;
 use crate::spec::Spec;
-use crate::{Fault, FaultCode, Persist, ServiceInfo, Supervise};
+use crate::{Fault, FaultCode, Persist, ServiceInfo, Supervise, texts};
 use motet_dispatch::spawn;
 use motet_ports::reply;
 use schemars::JsonSchema;
@@ -67,11 +67,8 @@ struct Record {
 
 /// The state to begin with: written here, or in a file of JSON, which is sought in the folder of the
 /// manifest.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    untagged,
-    expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON"
-)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
 enum Initial {
     File {
         file: String,
@@ -81,6 +78,41 @@ enum Initial {
     Value {
         value: Value,
     },
+}
+
+/// What is written of one. Read as an untagged one, a value would lie in memory twice.
+#[derive(Deserialize)]
+#[serde(expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON")]
+struct WrittenInitial {
+    #[serde(default)]
+    file: Option<String>,
+    #[serde(default = "yes")]
+    required: bool,
+    #[serde(default, deserialize_with = "some")]
+    value: Option<Value>,
+}
+
+impl<'de> Deserialize<'de> for Initial {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let written = WrittenInitial::deserialize(from)?;
+        match (written.file, written.value) {
+            (Some(file), _) => Ok(Initial::File {
+                file,
+                required: written.required,
+            }),
+            (None, Some(value)) => Ok(Initial::Value { value }),
+            (None, None) => {
+                let reason = "the first state is { value = ... }, or { file = \"...\" }, a file of \
+                              JSON";
+                Err(D::Error::custom(reason))
+            }
+        }
+    }
+}
+
+/// A value that is there, also null.
+fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 /// A partner: a path, or the name of another record.
@@ -113,32 +145,10 @@ fn persist<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Persist>, D::Err
 impl Manifest {
     /// Reads a manifest: JSON, if it begins with a brace.
     pub(crate) fn read(text: &str) -> Result<Self, Fault> {
-        let wrong = |why: String| {
+        texts::read(text).map_err(|why| {
             let reason = format!("this is no manifest: {why}");
             Fault::new(FaultCode::MessageNotSupported, reason)
-        };
-        match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text).map_err(|error| wrong(error.to_string())),
-            false => toml::from_str(text).map_err(|error| wrong(placed(text, &error))),
-        }
-    }
-}
-
-/// An error of TOML in one line, with its place.
-pub(crate) fn placed(text: &str, error: &toml::de::Error) -> String {
-    let why = error.message().replace('\n', ", ");
-    let before = error.span().and_then(|span| text.get(..span.start));
-    match before {
-        None => why,
-        Some(before) => {
-            let line = before.matches('\n').count() + 1;
-            let column = before
-                .rsplit('\n')
-                .next()
-                .map_or(0, |last| last.chars().count())
-                + 1;
-            format!("{why}, at line {line} column {column}")
-        }
+        })
     }
 }
 
