@@ -112,7 +112,7 @@ async fn rebuild_dependents(common: &Common) {
     let reason = format!("its partner {} was built anew", common.path);
     for dependent in common.shared.dependents(&common.path) {
         let (to, ended) = reply();
-        let why = Fault::failed(reason.clone());
+        let why = Box::new(Fault::failed(reason.clone()));
         dependent.post_own(OwnStep::Rebuild(why, to));
         // One that has ended meanwhile is not built.
         drop(ended.await);

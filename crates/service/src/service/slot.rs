@@ -119,7 +119,7 @@ pub(crate) enum OwnStep {
     /// Its state is stored, since its period is over.
     Store,
     /// It is built anew, since a partner was. Answered when that has ended.
-    Rebuild(Fault, To<()>),
+    Rebuild(Box<Fault>, To<()>),
 }
 
 impl<C: Contract> ServiceSlot<C> {
