@@ -65,8 +65,8 @@ struct Record {
     partners_within_ms: Option<u64>,
 }
 
-/// The state to begin with: written here, or in a file of JSON, which is sought in the folder of the
-/// manifest.
+/// The state to begin with: written here, or in a file of JSON, which is sought in the folder of
+/// the manifest.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Initial {
@@ -135,8 +135,8 @@ fn persist<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Persist>, D::Err
     let word = Value::deserialize(from)?;
     Option::<Persist>::deserialize(&word).map_err(|_| {
         let reason = format!(
-            "persist is {word}: write \"each\", \"on-save\" or {{ interval_ms = 1000 }}, or leave it \
-             out"
+            "persist is {word}: write \"each\", \"on-save\" or {{ interval_ms = 1000 }}, or leave \
+             it out"
         );
         D::Error::custom(reason)
     })

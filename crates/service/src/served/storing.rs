@@ -72,26 +72,30 @@ pub(super) fn forget(served: &dyn ServedSteps) -> bool {
 
 /// Does what the node wants. The caller is in the exclusive group.
 pub(super) async fn take_step(served: Arc<dyn ServedSteps>, step: OwnStep) {
+    // Also before it is built anew for another: its own state is not torn.
+    store_waiting(&served).await;
     match step {
+        OwnStep::Store => {}
         OwnStep::Rebuild(why, to) => rebuild(served, &why, to),
-        OwnStep::Store => {
-            let Some(service) = served.shared() else {
-                // Its last changes have gone with it.
-                forget(&*served);
-                return;
-            };
-            let state = served.state_value(&service);
-            drop(service);
-            // What was stored meanwhile has nobody waiting.
-            if !forget(&*served) {
-                return;
-            }
-            if let Err(fault) = commit(&*served, state).await {
-                tell(&*served, &fault);
-                // It is served, and tried again.
-                store_later(&served);
-            }
-        }
+    }
+}
+
+/// Stores the state if a change waits for that.
+async fn store_waiting(served: &Arc<dyn ServedSteps>) {
+    // What was stored meanwhile has nobody waiting.
+    if !forget(&**served) {
+        return;
+    }
+    let Some(service) = served.shared() else {
+        // Its last changes have gone with it.
+        return;
+    };
+    let state = served.state_value(&service);
+    drop(service);
+    if let Err(fault) = commit(&**served, state).await {
+        tell(&**served, &fault);
+        // It is served, and tried again.
+        store_later(served);
     }
 }
 
