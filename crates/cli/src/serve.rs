@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use motet_dispatch::Dispatcher;
+use motet_dispatch::{Dispatcher, spawn};
 use motet_http::{Config, Keys, Server};
 use motet_ports::{Port, wait_blocking};
 use motet_service::{Fault, FaultCode, Node, Redb, ServiceInfo};
@@ -125,13 +125,26 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
         let server = Server::start(&node, config);
         let server = server.map_err(|error| CliError::Service(error.to_string()))?;
         tell_served(args.json, &server, &services)?;
+        stop_with(&node, stop.clone());
         // The dispatcher ends behind this; nobody waits inside a task.
         let _ = wait_blocking(stop.recv());
         server.stop();
-        Ok(())
+        node.failure().map_or(Ok(()), |fault| Err(refused(&fault)))
     });
     let _ = wait_blocking(node.shutdown());
     served
+}
+
+/// Has serving stop when the node ends because an essential service has failed.
+fn stop_with(node: &Node, stop: Port<()>) {
+    let ending = node.clone();
+    let waiting = async move {
+        ending.until_end().await;
+        // Nobody waits any more, where the node ends in the end.
+        drop(stop.post(()));
+    };
+    // A queue that takes no task has ended.
+    drop(spawn(&node.queue(), waiting));
 }
 
 /// Loads the manifest of a file, or that of the demonstration: the services that serve. Those that
@@ -141,7 +154,9 @@ fn served(
     (file, manifest): (Option<&Path>, &str),
     has_store: bool,
 ) -> Result<Vec<ServiceInfo>, CliError> {
-    let loaded = wait_blocking(node.load([manifest]));
+    // What a manifest names by a relative path is where the manifest is.
+    let folder = file.and_then(Path::parent).unwrap_or(Path::new(""));
+    let loaded = wait_blocking(node.load_from([(manifest, folder)]));
     let loaded = loaded.map_err(|error| CliError::Run(error.to_string()))?;
     let loaded = loaded.map_err(|fault| match file {
         Some(file) => CliError::Service(format!("{}: {}", file.display(), fault.reason())),

@@ -230,7 +230,7 @@ mod tests {
             connections: Arc::new(ConnectionCounts::default()),
             in_flight: Arc::new(InFlight::new(limits.in_flight)),
             #[cfg(feature = "dssp")]
-            dssp: crate::site::DsspPlaces::new(Vec::new()),
+            dssp: crate::told::DsspPlaces::new(Vec::new()),
             limits,
             wakes: Arc::default(),
             own_calls: None,

@@ -109,6 +109,8 @@ mod several;
 mod site;
 mod standby;
 mod target;
+#[cfg(feature = "dssp")]
+mod told;
 mod wakes;
 mod watch;
 mod weight;

@@ -4,10 +4,10 @@ use crate::accept::{ConnectionRoom, OpenListener};
 use crate::answer::is_own;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
-#[cfg(feature = "dssp")]
-use crate::site::DsspPlaces;
 use crate::site::{InFlight, ServerShared};
 use crate::standby::{LOOK, OwnCalls};
+#[cfg(feature = "dssp")]
+use crate::told::DsspPlaces;
 use crate::{Config, StartError};
 use motet_service::Node;
 use motet_sync::block_on_for;
@@ -225,15 +225,14 @@ fn start_own(
     let there = Arc::downgrade(&listener);
     let (ended, end) = oneshot::channel();
     let body = move || {
-        runtime.block_on(async {
+        run_to_end(runtime, async {
             let wakes = Arc::clone(&site.wakes);
             tokio::spawn(async move { wakes.run().await });
             room.accept(&listener, &site, site.stopped()).await;
             listener.close();
-            room.until_empty(site.limits.stop_time).await;
+            let empty = room.until_empty(site.limits.stop_time);
+            tokio::join!(empty, site.until_told());
         });
-        // Not until a name is looked up that a subscriber has.
-        runtime.shutdown_background();
         drop(ended);
     };
     let thread = spawn_named("motet-http", body)?;
@@ -255,7 +254,7 @@ struct StandbyThread {
 impl StandbyThread {
     fn start(self) -> io::Result<JoinHandle<()>> {
         let runtime = runtime(&self.site)?;
-        spawn_named("motet-http-2", move || runtime.block_on(self.run()))
+        spawn_named("motet-http-2", move || run_to_end(runtime, self.run()))
     }
 
     async fn run(self) {
@@ -280,12 +279,21 @@ impl StandbyThread {
             }
         }
         drop(self.listener);
-        self.room.until_empty(self.site.limits.stop_time).await;
+        let empty = self.room.until_empty(self.site.limits.stop_time);
+        // Some of those who are told were subscribed here.
+        tokio::join!(empty, self.site.until_told());
     }
 
     fn listener(&self) -> io::Result<OpenListener> {
         OpenListener::new(self.listener.try_clone()?)
     }
+}
+
+/// Does the work of a thread. It does not wait until a name has been looked up that a subscriber
+/// has: nobody can give that up.
+fn run_to_end(runtime: Runtime, work: impl Future<Output = ()>) {
+    runtime.block_on(work);
+    runtime.shutdown_background();
 }
 
 /// What waits for connections and times on a thread, which looks before it sleeps.
@@ -322,6 +330,25 @@ mod tests {
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         Ok(answer)
+    }
+
+    #[test]
+    fn a_thread_ends_though_a_name_is_looked_up() {
+        motet_testkit::within(Duration::from_secs(60), || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            // As a name that is not found, nobody comes before the thread has ended.
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let at = listener.local_addr().unwrap();
+            run_to_end(runtime.unwrap(), async move {
+                let (begins, begun) = oneshot::channel();
+                drop(tokio::task::spawn_blocking(move || {
+                    begins.send(()).unwrap();
+                    listener.accept().unwrap();
+                }));
+                begun.await.unwrap();
+            });
+            drop(TcpStream::connect(at).unwrap());
+        });
     }
 
     #[test]

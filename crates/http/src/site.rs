@@ -4,13 +4,13 @@ use crate::Limits;
 use crate::counts::ConnectionCounts;
 use crate::keys::Keys;
 use crate::standby::OwnCalls;
+#[cfg(feature = "dssp")]
+use crate::told::DsspPlaces;
 use crate::wakes::Wakes;
 use motet_service::{AnyClient, Fault, Node, Options, Value};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::future::poll_fn;
 use std::sync::Arc;
-#[cfg(feature = "dssp")]
-use tokio::sync::Semaphore;
 use tokio::sync::watch;
 
 /// What all requests share that a thread answers.
@@ -34,25 +34,6 @@ pub(crate) struct ServerShared {
     pub(crate) stop: watch::Receiver<bool>,
 }
 
-/// Who may be told by envelopes of DSSP, and how many.
-#[cfg(feature = "dssp")]
-#[derive(Clone)]
-pub(crate) struct DsspPlaces {
-    /// Each `host:port`.
-    pub(crate) addresses: Arc<[String]>,
-    pub(crate) places: Arc<Semaphore>,
-}
-
-#[cfg(feature = "dssp")]
-impl DsspPlaces {
-    pub(crate) fn new(addresses: Vec<String>) -> Self {
-        DsspPlaces {
-            addresses: addresses.into(),
-            places: Arc::new(Semaphore::new(64)),
-        }
-    }
-}
-
 impl ServerShared {
     /// The same for another thread, which carries out no calls.
     pub(crate) fn for_another(&self) -> ServerShared {
@@ -68,6 +49,14 @@ impl ServerShared {
         let mut stop = self.stop.clone();
         // Its sender is there until then.
         drop(stop.wait_for(|stop| *stop).await);
+    }
+
+    /// Waits until nobody is told by envelopes any more, as long as the end of the server may take.
+    pub(crate) async fn until_told(&self) {
+        #[cfg(feature = "dssp")]
+        self.dssp.until_empty(self.limits.stop_time).await;
+        #[cfg(not(feature = "dssp"))]
+        std::future::ready(()).await;
     }
 
     /// Calls an operation, which this thread may carry out itself if it is brief.

@@ -2,7 +2,7 @@
 
 use crate::manifest::Manifest;
 use crate::workflow::Flow;
-use crate::{Fault, FaultCode, Rights, json};
+use crate::{Fault, FaultCode, Rights, json, texts};
 use motet_testkit::{Corpus, Counting, fuzz, most_memory};
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,10 +10,6 @@ use std::collections::BTreeMap;
 
 #[global_allocator]
 static MEMORY: Counting = Counting;
-
-/// For each byte of a manifest or of a flow, as it is read and as it is kept: an object in an
-/// object, of five bytes each, takes 140 bytes for each.
-const VALUES: usize = 2 * 140;
 
 const PIECES: &[&str] = &[
     "[[service]]\ntype = 'chain'\n",
@@ -27,6 +23,10 @@ const PIECES: &[&str] = &[
     "[0],",
     "0,",
     "a.b.c = 1\n",
+    "[a.b.c]\n",
+    "{a=0},",
+    "[[0]],",
+    "1.5,",
     "a = ",
     "\"${a.out/0}\",",
     "*",
@@ -92,18 +92,27 @@ fn refused(fault: &Fault) {
     assert!(!fault.reason().is_empty());
 }
 
+/// Reads a text: it takes no more memory than is promised.
+fn read<T>(text: &str, read: fn(&str) -> Result<T, Fault>) -> Result<(), Fault> {
+    let (read, taken) = most_memory(|| read(text));
+    let most = texts::BESIDE + texts::EACH * text.len();
+    assert!(taken <= most, "{taken} bytes for {}", text.len());
+    read.map(drop)
+}
+
 fn manifests(inputs: usize) {
-    fuzz(inputs, &MANIFESTS, VALUES, |bytes| {
-        let read = str::from_utf8(bytes).map(Manifest::read);
-        if let Ok(Err(fault)) = read {
+    fuzz(inputs, &MANIFESTS, usize::MAX, |bytes| {
+        let text = str::from_utf8(bytes);
+        if let Ok(Err(fault)) = text.map(|text| read(text, Manifest::read)) {
             refused(&fault);
         }
     });
 }
 
 fn flows(inputs: usize) {
-    fuzz(inputs, &FLOWS, VALUES, |bytes| {
-        if let Ok(Err(fault)) = str::from_utf8(bytes).map(Flow::read) {
+    fuzz(inputs, &FLOWS, usize::MAX, |bytes| {
+        let text = str::from_utf8(bytes);
+        if let Ok(Err(fault)) = text.map(|text| read(text, Flow::read)) {
             refused(&fault);
         }
     });
@@ -129,6 +138,53 @@ fn bodies(inputs: usize) {
             assert!(parts <= bytes.len());
         }
     });
+}
+
+/// About 1 MiB of this.
+fn many(head: &str, piece: &str, tail: &str) -> String {
+    head.to_owned() + &piece.repeat((1 << 20) / piece.len()) + tail
+}
+
+#[test]
+fn sem_g403_a_text_whose_values_would_take_too_much_is_not_read() {
+    let json = "{\"service\": [{\"type\": \"a\", \"state\": {\"value\": [";
+    let toml = "[[service]]\ntype = 'a'\nstate = { value = [";
+    let readers: [fn(&str) -> Result<(), Fault>; 2] = [
+        |text| Manifest::read(text).map(drop),
+        |text| Flow::read(text).map(drop),
+    ];
+    for text in [
+        many(json, "{\"\":0},", "0]}}]}"),
+        many(toml, "{a=0},", "] }"),
+        many(toml, "0,", "] }"),
+        many("", "[[service]]\na.b.c.d = 1\n", ""),
+        many("a = ", "{a=", ""),
+        many("", "[a]", ""),
+        many("", "a = ]\n0.0.0.0 = 1\n", ""),
+    ] {
+        for reader in readers {
+            let (read, taken) = most_memory(|| reader(&text));
+            let reason = read.unwrap_err().reason().to_owned();
+            assert!(reason.contains("bytes of memory"), "{reason}");
+            // What is open is counted, and no value.
+            assert!(taken <= 4 * text.len(), "{taken} for {}", text.len());
+        }
+    }
+}
+
+#[test]
+fn sem_g403_long_manifests_are_read() {
+    let record = "[[service]]\ntype = \"sim-drive\"\nat = \"/drive/1\"\n\
+                  partners = { world = \"/world\" }\n";
+    let toml = record.repeat(1_000);
+    read(&toml, Manifest::read).unwrap();
+    let record = r#"{"type": "sim-drive", "at": "/drive/1", "partners": {"world": "/world"}}"#;
+    let json = format!("{{\"service\": [{}]}}", vec![record; 10_000].join(", "));
+    read(&json, Manifest::read).unwrap();
+    let numbers = vec!["0.25"; 50_000].join(", ");
+    let state =
+        format!("{{\"service\": [{{\"type\": \"a\", \"state\": {{\"value\": [{numbers}]}}}}]}}");
+    read(&state, Manifest::read).unwrap();
 }
 
 #[test]

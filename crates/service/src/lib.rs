@@ -114,6 +114,7 @@ mod state;
 mod store;
 mod subscribe;
 mod supervise;
+mod texts;
 
 #[doc(hidden)]
 pub mod macros;

@@ -3,7 +3,7 @@
 use crate::report::Level;
 use crate::service::NodeShared;
 use crate::spec::Spec;
-use crate::{Fault, FaultCode, Persist, ServiceInfo, Supervise};
+use crate::{Fault, FaultCode, Persist, ServiceInfo, Supervise, texts};
 use motet_dispatch::spawn;
 use motet_ports::reply;
 use schemars::JsonSchema;
@@ -11,6 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What became of a record of a manifest.
@@ -64,12 +65,10 @@ struct Record {
     partners_within_ms: Option<u64>,
 }
 
-/// The state to begin with: written here, or in a file of JSON.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    untagged,
-    expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON"
-)]
+/// The state to begin with: written here, or in a file of JSON, which is sought in the folder of
+/// the manifest.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
 enum Initial {
     File {
         file: String,
@@ -79,6 +78,41 @@ enum Initial {
     Value {
         value: Value,
     },
+}
+
+/// What is written of one. Read as an untagged one, a value would lie in memory twice.
+#[derive(Deserialize)]
+#[serde(expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON")]
+struct WrittenInitial {
+    #[serde(default)]
+    file: Option<String>,
+    #[serde(default = "yes")]
+    required: bool,
+    #[serde(default, deserialize_with = "some")]
+    value: Option<Value>,
+}
+
+impl<'de> Deserialize<'de> for Initial {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let written = WrittenInitial::deserialize(from)?;
+        match (written.file, written.value) {
+            (Some(file), _) => Ok(Initial::File {
+                file,
+                required: written.required,
+            }),
+            (None, Some(value)) => Ok(Initial::Value { value }),
+            (None, None) => {
+                let reason = "the first state is { value = ... }, or { file = \"...\" }, a file of \
+                              JSON";
+                Err(D::Error::custom(reason))
+            }
+        }
+    }
+}
+
+/// A value that is there, also null.
+fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 /// A partner: a path, or the name of another record.
@@ -100,7 +134,10 @@ fn yes() -> bool {
 fn persist<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Persist>, D::Error> {
     let word = Value::deserialize(from)?;
     Option::<Persist>::deserialize(&word).map_err(|_| {
-        let reason = format!("persist is {word}: write \"each\" or \"on-save\", or leave it out");
+        let reason = format!(
+            "persist is {word}: write \"each\", \"on-save\" or {{ interval_ms = 1000 }}, or leave \
+             it out"
+        );
         D::Error::custom(reason)
     })
 }
@@ -108,32 +145,10 @@ fn persist<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Persist>, D::Err
 impl Manifest {
     /// Reads a manifest: JSON, if it begins with a brace.
     pub(crate) fn read(text: &str) -> Result<Self, Fault> {
-        let wrong = |why: String| {
+        texts::read(text).map_err(|why| {
             let reason = format!("this is no manifest: {why}");
             Fault::new(FaultCode::MessageNotSupported, reason)
-        };
-        match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text).map_err(|error| wrong(error.to_string())),
-            false => toml::from_str(text).map_err(|error| wrong(placed(text, &error))),
-        }
-    }
-}
-
-/// An error of TOML in one line, with its place.
-pub(crate) fn placed(text: &str, error: &toml::de::Error) -> String {
-    let why = error.message().replace('\n', ", ");
-    let before = error.span().and_then(|span| text.get(..span.start));
-    match before {
-        None => why,
-        Some(before) => {
-            let line = before.matches('\n').count() + 1;
-            let column = before
-                .rsplit('\n')
-                .next()
-                .map_or(0, |last| last.chars().count())
-                + 1;
-            format!("{why}, at line {line} column {column}")
-        }
+        })
     }
 }
 
@@ -149,7 +164,8 @@ impl Record {
             .unwrap_or_else(|| format!("/{}", self.r#type))
     }
 
-    fn spec(&self, all: &[Record]) -> Result<Spec, Fault> {
+    /// What is to be created; files are sought in `folder`.
+    fn spec(&self, all: &[(Record, &Path)], folder: &Path) -> Result<Spec, Fault> {
         let mut spec = Spec {
             at: Some(self.path()),
             persist: self.persist,
@@ -162,13 +178,15 @@ impl Record {
         spec.depth = self.depth.unwrap_or(spec.depth);
         spec.key_bytes = self.key_bytes.unwrap_or(spec.key_bytes);
         spec.partners_within_ms = self.partners_within_ms.unwrap_or(spec.partners_within_ms);
-        spec.state = self.state.as_ref().map_or(Ok(None), Initial::read)?;
+        if let Some(state) = &self.state {
+            spec.state = state.read(folder)?;
+        }
         for (name, link) in &self.partners {
             let path = match link {
                 Link::Path(path) => path.clone(),
                 Link::Record { link } => {
-                    let record = all.iter().find(|record| record.label() == *link);
-                    let record = record.ok_or_else(|| {
+                    let record = all.iter().find(|(record, _)| record.label() == *link);
+                    let (record, _) = record.ok_or_else(|| {
                         let reason = format!(
                             "the partner {name:?} links to {link:?}, which no record is called"
                         );
@@ -184,12 +202,14 @@ impl Record {
 }
 
 impl Initial {
-    fn read(&self) -> Result<Option<Value>, Fault> {
+    fn read(&self, folder: &Path) -> Result<Option<Value>, Fault> {
         let (file, required) = match self {
             Initial::Value { value } => return Ok(Some(value.clone())),
-            Initial::File { file, required } => (file, *required),
+            Initial::File { file, required } => (folder.join(file), *required),
         };
-        let text = match std::fs::read_to_string(file) {
+        let text = std::fs::read_to_string(&file);
+        let file = file.display();
+        let text = match text {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => {
                 return Ok(None);
@@ -211,17 +231,24 @@ impl Initial {
     }
 }
 
-/// Loads manifests as one composition. One record that fails does not keep the others.
-pub(crate) async fn load(shared: &Arc<NodeShared>, texts: &[String]) -> Result<Vec<Loaded>, Fault> {
+/// Loads manifests, each with the folder of its files, as one composition. One record that fails
+/// does not keep the others.
+pub(crate) async fn load(
+    shared: &Arc<NodeShared>,
+    texts: &[(String, PathBuf)],
+) -> Result<Vec<Loaded>, Fault> {
     let mut records = Vec::new();
-    for text in texts {
-        records.extend(Manifest::read(text)?.service);
+    for (text, folder) in texts {
+        let read = Manifest::read(text)?.service.into_iter();
+        records.extend(read.map(|record| (record, folder.as_path())));
     }
-    let mut specs: Vec<Result<Spec, Fault>> =
-        records.iter().map(|record| record.spec(&records)).collect();
+    let specs = records
+        .iter()
+        .map(|(record, folder)| record.spec(&records, folder));
+    let mut specs: Vec<Result<Spec, Fault>> = specs.collect();
     refuse_cycles(&mut specs);
     let mut begun = Vec::new();
-    for (record, spec) in records.iter().zip(specs) {
+    for ((record, _), spec) in records.iter().zip(specs) {
         let (to, made) = reply();
         let node = Arc::clone(shared);
         // All at once: partners wait for each other.

@@ -8,9 +8,11 @@ use crate::spec::Spec;
 use crate::store::StoreWriter;
 use crate::system;
 use crate::{AnyClient, Client, Contract, ContractClient, Fault, Service, ServiceInfo, Store};
+use motet_dispatch::{Causalities, spawn};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Replay, Timescale};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,6 +136,7 @@ impl NodeBuilder {
             writer,
             Budget::new(self.cores),
             self.mesh,
+            begin_shutdown,
         ));
         system::start(&shared)?;
         Ok(Node(Arc::new(Handle(shared))))
@@ -256,15 +259,31 @@ impl Node {
     /// Loads manifests, which are one composition: what the one names the other may have. One
     /// record that fails does not keep the others.
     ///
+    /// The paths of files in them are sought where the process works, as those of manifests that
+    /// come over a network are: those have no folder.
+    ///
     /// # Errors
     /// A fault that names the line of a text that is no manifest.
     pub async fn load<T: AsRef<str>>(
         &self,
         manifests: impl IntoIterator<Item = T>,
     ) -> Result<Vec<crate::manifest::Loaded>, Fault> {
-        let texts: Vec<String> = manifests
+        self.load_from(manifests.into_iter().map(|text| (text, "")))
+            .await
+    }
+
+    /// As [`Node::load`], of texts and the folders of their files: the paths of files in a manifest
+    /// are sought in its folder.
+    ///
+    /// # Errors
+    /// As [`Node::load`].
+    pub async fn load_from<T: AsRef<str>, P: AsRef<Path>>(
+        &self,
+        manifests: impl IntoIterator<Item = (T, P)>,
+    ) -> Result<Vec<crate::manifest::Loaded>, Fault> {
+        let texts: Vec<(String, PathBuf)> = manifests
             .into_iter()
-            .map(|text| text.as_ref().to_owned())
+            .map(|(text, folder)| (text.as_ref().to_owned(), folder.as_ref().to_owned()))
             .collect();
         crate::manifest::load(&self.0.0, &texts).await
     }
@@ -273,18 +292,43 @@ impl Node {
     /// not ended within ten seconds is left to the end of the node. Services that wait for their
     /// partners end at once: their creation answers [`Gone`](crate::FaultCode::Gone).
     pub async fn shutdown(&self) {
-        let shared = &self.0.0;
-        shared.begin_end();
-        for service in in_order_of_end(shared) {
-            let options = crate::Options {
-                within: Some(Duration::from_secs(10)),
-                ..crate::Options::default()
-            };
-            // One that does not end in time does not keep the others.
-            drop(service.call("drop", crate::Value::Null, options).await);
-        }
-        end(shared);
+        shutdown(&self.0.0).await;
     }
+
+    /// Waits until the node begins to end: by [`Node::shutdown`], or in order because an
+    /// [essential](crate::Supervise::essential) service has failed for good, which
+    /// [`Node::failure`] tells.
+    pub async fn until_end(&self) {
+        drop::<Result<(), Fault>>(self.0.0.until(|_| None).await);
+    }
+
+    /// Why an [essential](crate::Supervise::essential) service has ended the node, if one has.
+    #[must_use]
+    pub fn failure(&self) -> Option<Fault> {
+        self.0.0.failure()
+    }
+}
+
+/// As [`Node::shutdown`].
+async fn shutdown(shared: &Arc<NodeShared>) {
+    shared.begin_end();
+    for service in in_order_of_end(shared) {
+        let options = crate::Options {
+            within: Some(Duration::from_secs(10)),
+            ..crate::Options::default()
+        };
+        // One that does not end in time does not keep the others.
+        drop(service.call("drop", crate::Value::Null, options).await);
+    }
+    end(shared);
+}
+
+/// As [`shutdown`], in a task of its own.
+fn begin_shutdown(shared: Arc<NodeShared>) {
+    let own = Arc::clone(&shared.own);
+    let ending = async move { shutdown(&shared).await };
+    // A queue that takes no task has ended. Under no causality: it is not skipped.
+    drop(Causalities::none().run(|| spawn(&own, ending)));
 }
 
 /// The services that are not the node's own, in the order in which they end: who has partners

@@ -13,8 +13,9 @@
 //! What does not depend on the type of the service is compiled once:
 //!
 //! - `served/records.rs`: what is kept of a call; `served/loaded.rs`: what a service begins with;
-//! - `served/uniform.rs`, `served/restart.rs`, `served/teardown.rs`: changes that all services
-//!   have, a new beginning, the end. They ask a service for the steps of `served/steps.rs`.
+//! - `served/uniform.rs`, `served/storing.rs`, `served/restart.rs`, `served/teardown.rs`: changes
+//!   that all services have, when they are stored, a new beginning, the end. They ask a service for
+//!   the steps of `served/steps.rs`.
 
 mod at_once;
 mod begun;
@@ -25,6 +26,7 @@ mod loaded;
 mod records;
 mod restart;
 mod steps;
+mod storing;
 mod teardown;
 mod telling;
 mod uniform;
@@ -32,7 +34,7 @@ mod uniform;
 use crate::json::read;
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
-use crate::service::{AnyServed, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
+use crate::service::{AnyServed, Beginning, ContractOf, OwnStep, OwnThreads, ServicePlan, StateOf};
 use crate::service::{OperationBody, SlotOf};
 use crate::{Contract, Cx, Fault, FaultCode, Group, Parts, Serves, Service, State};
 use cell::{ServiceCell, SharedService};
@@ -60,6 +62,8 @@ pub(crate) struct Served<S: Service> {
 struct SetGoing {
     independent: Option<Activation>,
     timers: Vec<Timer>,
+    /// There while a change waits to be stored when its period is over.
+    storing: Option<Timer>,
     /// Keeps the threads of its own.
     threads: Option<Arc<OwnThreads>>,
 }
@@ -209,11 +213,12 @@ impl<S: Service> Served<S> {
     /// Nothing more is taken, and no timer comes.
     fn leave_ports(&self) {
         // Not its threads, on which a handler may wait for its commit.
-        let (independent, timers) = {
+        let (independent, timers, storing) = {
             let mut work = self.work.lock();
-            (work.independent.take(), std::mem::take(&mut work.timers))
+            let timers = std::mem::take(&mut work.timers);
+            (work.independent.take(), timers, work.storing.take())
         };
-        for timer in timers {
+        for timer in timers.into_iter().chain(storing) {
             timer.cancel();
         }
         if let Some(interleave) = self.cell.interleave() {
@@ -237,6 +242,10 @@ impl<S: Service> AnyServed for Served<S> {
         drop(self.cell.end());
         self.slot.subscriptions.end(self.slot.common.version());
         SlotOf::<S>::refuse_all(&self.slot);
+    }
+
+    fn post_own(&self, step: OwnStep) {
+        self.slot.post_own(step);
     }
 }
 

@@ -12,7 +12,8 @@
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
 //! - `shared.rs`: what the services of a node share; `places.rs`: the paths of those that are
-//!   there; `threads.rs`: the threads that some have for themselves.
+//!   there; `dependents.rs`: who has whom as a partner; `threads.rs`: the threads that some have for
+//!   themselves.
 
 mod admission;
 mod any_call;
@@ -26,6 +27,7 @@ mod client;
 mod contract;
 mod cx;
 mod definition;
+mod dependents;
 mod direct;
 mod entrance;
 mod new_subscription;
@@ -62,7 +64,7 @@ pub(crate) use direct::{AtOnce, BegunHandler, BegunOr, GotState, HandlerLengths,
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
 pub(crate) use slot::{
-    Common, Figures, OperationBody, OperationItem, ServiceSlot, SlotOf, UNIFORM,
+    Common, Figures, OperationBody, OperationItem, OwnStep, ServiceSlot, SlotOf, UNIFORM,
 };
 pub(crate) use subscriptions::Entering;
 pub(crate) use threads::OwnThreads;
@@ -89,6 +91,9 @@ pub(crate) trait AnyServed: Send + Sync {
 
     /// Ends its work from outside, when its node ends.
     fn abandon(&self);
+
+    /// Has it do this when nothing else of it runs.
+    fn post_own(&self, step: OwnStep);
 }
 
 /// A service that begins.

@@ -40,6 +40,12 @@ pub enum Persist {
     Each,
     /// When [`Client::save`](crate::Client::save) or [`Cx::save`](crate::Cx::save) is called.
     OnSave,
+    /// So many milliseconds, at least one, after a change, with all changes until then; and when
+    /// the service ends in order, before its last handler runs. Answers do not wait for it: a
+    /// crash, or a panic for which the service is built anew, loses the changes of one period,
+    /// though they were answered. A state that cannot be stored is served, logged, and tried again.
+    #[serde(rename = "interval_ms")]
+    IntervalMs(u64),
 }
 
 /// A state as it is stored.

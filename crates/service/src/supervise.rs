@@ -18,15 +18,22 @@ pub struct Supervise {
     pub within_seconds: u64,
     /// The wait before the second restart in that time, in milliseconds; it doubles with each.
     pub back_off_ms: u64,
+    /// Whether those who have it as a partner are built anew after it, and those who have these.
+    pub with_dependents: bool,
+    /// Whether its node ends, in order, when it has failed for good.
+    pub essential: bool,
 }
 
-/// Whether a service is built anew.
+/// Whether a service is built anew. One that has ended in order, by Drop, by an operation that ends
+/// it or with its node, never is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
     /// It is.
     #[default]
     Permanent,
+    /// It is, as `Permanent`: an end in order brings neither of them back.
+    Transient,
     /// It is not: it has failed.
     Temporary,
 }
@@ -38,6 +45,8 @@ impl Default for Supervise {
             times: 3,
             within_seconds: 5,
             back_off_ms: 20,
+            with_dependents: false,
+            essential: false,
         }
     }
 }
@@ -54,6 +63,11 @@ impl Supervision {
             how,
             restarts: VecDeque::new(),
         }
+    }
+
+    /// What was said of it.
+    pub(crate) fn how(&self) -> &Supervise {
+        &self.how
     }
 
     /// How long to wait before the next restart; `None` when there is none.

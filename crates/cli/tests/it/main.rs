@@ -26,6 +26,7 @@ mod mesh_pub;
 mod mesh_run;
 #[cfg(feature = "mesh")]
 mod mesh_stops;
+#[cfg(feature = "mesh")]
 mod mesh_sub;
 mod models;
 mod output;

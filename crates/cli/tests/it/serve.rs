@@ -189,6 +189,21 @@ fn sem_g424_states_last_where_a_manifest_wants_it() {
 }
 
 #[test]
+fn sem_g610_a_file_that_a_manifest_names_is_where_the_manifest_is() {
+    let place = ProgramFolder::new();
+    std::fs::create_dir(place.path("house")).unwrap();
+    place.write("house/towns.json", r#"{"points": [[1.5, 2.5]]}"#);
+    place.write(
+        "house/house.toml",
+        "[[service]]\ntype = 'four-towns'\nat = '/source'\nstate = { file = 'towns.json' }\n",
+    );
+    let serving = Serving::start(&place, "house/house.toml");
+    let points = serving.answer(&place, "/source")["points"].clone();
+    assert_eq!(points, json!([[1.5, 2.5]]));
+    serving.interrupt();
+}
+
+#[test]
 fn sem_g422_a_manifest_that_cannot_be_read_is_named_with_the_place() {
     let place = ProgramFolder::new();
     let record = "[[service]]\ntype = 'four-towns'\n";

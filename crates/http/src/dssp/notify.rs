@@ -18,6 +18,7 @@ use hyper_util::rt::TokioIo;
 use motet_ports::Port;
 use motet_service::{AnyClient, AnyNotification, Fault, FaultCode, Options, Subscribe, Value};
 use std::error::Error;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -29,6 +30,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// After so long without one it is looked whether the subscription is still there.
 const LOOK: Duration = Duration::from_secs(60);
+
+/// When the server stops so many are still told.
+const WAITING: usize = 1024;
 
 /// Whoever is told by envelopes.
 struct DsspSubscriber {
@@ -59,15 +63,15 @@ pub(super) async fn subscribe(
     // One that has started anew, and subscribes again, is told once.
     let name = format!("dssp {} {:?}", subscriber.url, how.operations);
     how = how.named(&name);
-    let place = Arc::clone(&site.dssp.places).try_acquire_owned();
-    let place = place.map_err(|_| {
-        let reason = "as many are told by DSSP as may; subscribe by /-/events";
-        Fault::new(FaultCode::QueuingLimitExceeded, reason).retry_after(LOOK)
-    })?;
+    let place = site.dssp.enter(&format!("{} {name}", service.path()))?;
+    let newer = place.newer();
     let (id, port) = service.subscribe_with(how, options).await?;
+    place.has_newer();
     let (service, stop, own) = (service.clone(), site.stop.clone(), id.clone());
     tokio::spawn(async move {
-        subscriber.tell_all(&service, &own, &port, stop).await;
+        subscriber
+            .tell_all(&service, &own, &port, (newer, stop))
+            .await;
         // It may have ended by itself.
         drop(service.call("unsubscribe", own).await);
         drop(place);
@@ -123,18 +127,19 @@ impl DsspSubscriber {
     }
 
     /// Tells what comes, until the subscription has ended, the subscriber does not take one, or the
-    /// server stops.
+    /// server stops: then what waits is told, such as the end of the service.
     async fn tell_all(
         &self,
         service: &AnyClient,
         id: &Value,
         port: &Port<Arc<AnyNotification>>,
-        mut stop: watch::Receiver<bool>,
+        (mut newer, mut stop): (watch::Receiver<()>, watch::Receiver<bool>),
     ) {
         loop {
             let next = tokio::select! {
                 next = timeout(LOOK, port.recv()) => next.ok(),
-                _ = stop.wait_for(|stop| *stop) => return,
+                _ = newer.changed() => None,
+                _ = stop.wait_for(|stop| *stop) => break,
             };
             let Some(next) = next else {
                 let all = service.lookup().subscriptions;
@@ -143,12 +148,22 @@ impl DsspSubscriber {
                     false => return,
                 }
             };
-            let sent = timeout(LIMIT, self.send(self.written(service, &next))).await;
-            let is_taken = matches!(sent, Ok(Ok(status)) if status.is_success());
-            if !is_taken || next.event == "gone" {
+            if !self.is_told(service, &next).await {
                 return;
             }
         }
+        let waiting: Vec<_> = iter::from_fn(|| port.test()).take(WAITING).collect();
+        for next in waiting {
+            if !self.is_told(service, &next).await {
+                return;
+            }
+        }
+    }
+
+    /// Tells it; whether another is to be told.
+    async fn is_told(&self, service: &AnyClient, next: &AnyNotification) -> bool {
+        let sent = timeout(LIMIT, self.send(self.written(service, next))).await;
+        matches!(sent, Ok(Ok(status)) if status.is_success()) && next.event != "gone"
     }
 
     /// A notification as the operation that it tells of.

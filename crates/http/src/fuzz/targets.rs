@@ -82,7 +82,7 @@ fn site() -> (Dispatcher, Arc<ServerShared>) {
         connections: Arc::default(),
         in_flight: Arc::new(InFlight::new(256)),
         #[cfg(feature = "dssp")]
-        dssp: crate::site::DsspPlaces::new(Vec::new()),
+        dssp: crate::told::DsspPlaces::new(Vec::new()),
         own_calls: None,
         anonymous: "anonymous".into(),
         wakes: Arc::default(),

@@ -1,6 +1,8 @@
 //! Operations as SOAP envelopes.
 
 use crate::till::{Answer, Shop};
+use motet_ports::wait_blocking;
+use motet_sync::thread::spawn_named;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -186,6 +188,47 @@ fn sem_g601_a_subscriber_is_told_by_envelopes() {
     has(&subscribe(&shop, &address), 200, &[]);
     has(&post(&shop, &envelope(SOAP_12, "Drop", "", "")), 200, &[]);
     assert!(take(&subscriber, 200).contains(":DropRequest</a:Action>"));
+}
+
+#[test]
+fn sem_g601_a_service_that_ends_before_its_server_sends_drop() {
+    motet_testkit::within(Duration::from_secs(100), || {
+        let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = subscriber.local_addr().unwrap();
+        for _ in 0..20 {
+            let known = at.to_string();
+            let mut shop = Shop::open_with(|config| config.dssp_subscribers = vec![known]);
+            let address = format!("<Subscriber>http://{at}/told</Subscriber>");
+            has(&subscribe(&shop, &address), 200, &[]);
+            let server = shop.server.take().unwrap();
+            wait_blocking(shop.node.shutdown()).unwrap();
+            let stopping = spawn_named("stopping", move || server.stop()).unwrap();
+            assert!(take(&subscriber, 200).contains(":DropRequest</a:Action>"));
+            stopping.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn sem_g601_who_subscribes_again_has_one_place() {
+    let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = subscriber.local_addr().unwrap();
+    let shop = Shop::open_with(|config| config.dssp_subscribers = vec![at.to_string()]);
+    let told = |place: usize| {
+        let address = format!("<Subscriber>http://{at}/{place}</Subscriber>");
+        subscribe(&shop, &address)
+    };
+    for place in 0..64 {
+        has(&told(place), 200, &[]);
+    }
+    has(&told(64), 500, &["d:QueuingLimitExceeded<"]);
+    // As many are told as may: one of them may begin anew.
+    for _ in 0..100 {
+        has(&told(7), 200, &[]);
+    }
+    let till = shop.node.find("/till").unwrap();
+    assert_eq!(till.lookup().subscriptions.len(), 64);
+    has(&told(64), 500, &["d:QueuingLimitExceeded<"]);
 }
 
 #[test]

@@ -4,8 +4,9 @@ use super::cell::{ServiceCell, SharedService};
 use super::records::{Keyed, Looked};
 use super::restart::{BuiltAnew, TakenService};
 use super::steps::ServedSteps;
+use super::storing::{commit, is_stored_each_time, store_later, take_step};
 use super::telling::Telling;
-use super::uniform::{Allowed, UniformChange, change_uniform, commit, is_stored_each_time};
+use super::uniform::{Allowed, UniformChange, change_uniform};
 use super::{Served, misplaced};
 use crate::context::Panicked;
 use crate::json::to_value;
@@ -152,6 +153,10 @@ impl<S: Service> Served<S> {
             OperationBody::Replace(state, to) => (UniformChange::Replace(state), to),
             OperationBody::Patch(patch, to) => (UniformChange::Patch(patch), to),
             OperationBody::Save(to) => (UniformChange::Save, to),
+            OperationBody::Own(step) => {
+                let served = Arc::clone(self) as Arc<dyn ServedSteps>;
+                return Box::pin(take_step(served, step)).await;
+            }
             other => return misplaced(other),
         };
         let allowed = Allowed {
@@ -208,14 +213,16 @@ impl<S: Service> Served<S> {
             }
         };
         let changed = settle::<S>(common, service, &before, keyed, &outcome);
-        if self.is_to_be_stored(&changed, &cx)
-            && let Err(fault) = commit(&**self, to_value(&**shared.state())).await
-        {
-            // What is not stored is not served: the state is read again.
-            drop(shared);
-            let given = answer(Ended::Answered(Err(fault.clone())), captured);
-            self.cell.build_anew(&fault);
-            return given;
+        if self.is_to_be_stored(&changed, &cx) {
+            if let Err(fault) = commit(&**self, to_value(&**shared.state())).await {
+                // What is not stored is not served: the state is read again.
+                drop(shared);
+                let given = answer(Ended::Answered(Err(fault.clone())), captured);
+                self.cell.build_anew(&fault);
+                return given;
+            }
+        } else if common.is_stored && (changed.changed || changed.keyed) {
+            store_later(&(Arc::clone(self) as Arc<dyn ServedSteps>));
         }
         let told = before.told.filter(|_| changed.changed);
         let telling = self.slot.telling(&cx, shared.state(), told, changed.failed);

@@ -4,11 +4,13 @@
 use super::Served;
 use super::cell::{ServiceCell, SharedService};
 use super::steps::ServedSteps;
+use crate::json::To;
 use crate::lifecycle::Lifecycle;
 use crate::report::Level;
-use crate::service::Figures;
+use crate::service::{Common, Figures, OwnStep};
 use crate::{Fault, Service};
 use motet_dispatch::{Causalities, spawn};
+use motet_ports::reply;
 use motet_ports::timer::sleep;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,18 +26,36 @@ pub(super) fn restart(served: Arc<dyn ServedSteps>, why: &Fault) {
     }
     let now = common.shared.deadlines.clock().now();
     let wait = served.plan().supervision.lock().next(now);
-    let Some(wait) = wait else {
-        common.shared.log(
-            Level::Error,
-            "supervision",
-            &common.path,
-            &format!("failed for good: {why}"),
-        );
-        common.set_unless_ended(Lifecycle::Failed {
-            why: why.reason().to_owned(),
-        });
-        return;
-    };
+    match wait {
+        Some(wait) => begin(served, why, wait, None),
+        None => fail(&served, why),
+    }
+}
+
+/// It has failed for good; if it is essential its node ends.
+fn fail(served: &Arc<dyn ServedSteps>, why: &Fault) {
+    let common = served.common();
+    common.shared.log(
+        Level::Error,
+        "supervision",
+        &common.path,
+        &format!("failed for good: {why}"),
+    );
+    let failed = common.set_unless_ended(Lifecycle::Failed {
+        why: why.reason().to_owned(),
+    });
+    let is_essential = served.plan().supervision.lock().how().essential;
+    if failed && is_essential {
+        let reason = format!("an essential service has failed for good: {}", why.reason());
+        common
+            .shared
+            .fail(Fault::failed(reason).of_service(&common.path));
+    }
+}
+
+/// Builds it anew after a time, and has `to` told when that has ended.
+fn begin(served: Arc<dyn ServedSteps>, why: &Fault, wait: Duration, to: Option<To<()>>) {
+    let common = Arc::clone(served.common());
     common.shared.log(
         Level::Warning,
         "supervision",
@@ -52,8 +72,16 @@ pub(super) fn restart(served: Arc<dyn ServedSteps>, why: &Fault) {
         if served.common().has_ended() {
             return;
         }
-        if let Err(fault) = Arc::clone(&served).begin_again().await {
-            restart(served, &fault);
+        // Who is built anew for another has the others built by that one.
+        let begins = to.is_none() && served.plan().supervision.lock().how().with_dependents;
+        match Arc::clone(&served).begin_again().await {
+            Err(fault) => restart(served, &fault),
+            Ok(()) if begins => rebuild_dependents(served.common()).await,
+            Ok(()) => {}
+        }
+        if let Some(to) = to {
+            // Who has asked may have gone.
+            drop(to.post(Ok(())));
         }
     };
     // Under no causality: that of the change may be cancelled, and would have it skipped.
@@ -62,6 +90,32 @@ pub(super) fn restart(served: Arc<dyn ServedSteps>, why: &Fault) {
         common.set_unless_ended(Lifecycle::Failed {
             why: "the node has stopped".to_owned(),
         });
+    }
+}
+
+/// Builds the service anew since a partner was, and has `to` told when that has ended. Its own
+/// restarts are not counted by it. The caller is in the exclusive group.
+pub(super) fn rebuild(served: Arc<dyn ServedSteps>, why: &Fault, to: To<()>) {
+    let Some(service) = served.take() else {
+        // It is being built anew, or has failed for good.
+        drop(to.post(Ok(())));
+        return;
+    };
+    drop(service);
+    served.common().keys.lock().clear();
+    begin(served, why, Duration::ZERO, Some(to));
+}
+
+/// Builds those anew that have this one as a partner, and those that have these: one after the
+/// other, each behind its partners.
+async fn rebuild_dependents(common: &Common) {
+    let reason = format!("its partner {} was built anew", common.path);
+    for dependent in common.shared.dependents(&common.path) {
+        let (to, ended) = reply();
+        let why = Box::new(Fault::failed(reason.clone()));
+        dependent.post_own(OwnStep::Rebuild(why, to));
+        // One that has ended meanwhile is not built.
+        drop(ended.await);
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::cell::SharedService;
 use super::steps::ServedSteps;
+use super::storing::{commit, forget, tell};
 use super::{Running, Served};
 use crate::context::Panicked;
+use crate::json::to_value;
 use crate::lifecycle::Lifecycle;
 use crate::service::{ContractOf, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, Serves, Service};
@@ -64,6 +66,12 @@ impl<S: Service> Served<S> {
             .cell
             .end()
             .and_then(|service| SharedService::try_unwrap(service).ok());
+        if let Some(service) = &service
+            && forget(&*self)
+            && let Err(fault) = commit(&*self, to_value(&**service.state())).await
+        {
+            tell(&*self, &fault);
+        }
         let answer = match (what, service) {
             (OperationBody::Request(request, reply), Some(service)) => {
                 let captured = self.capture_of(&cx.envelope, &request);

@@ -3,12 +3,12 @@
 use super::records::{Keyed, Looked};
 use super::restart::{TakenService, restart};
 use super::steps::{NewState, ServedSteps, Untold};
+use super::storing::{commit, is_stored_each_time, store_later};
 use crate::json::To;
 use crate::options::{RequestEnvelope, ToldVersion};
 use crate::patch::Patch;
 use crate::report::Traced;
 use crate::service::Common;
-use crate::store::{Persist, StoredState};
 use crate::{Fault, FaultCode};
 use serde_json::Value;
 use std::any::Any;
@@ -138,6 +138,9 @@ async fn set(
         giving.give(Err(fault.clone()));
         return restart(Arc::clone(served), &fault);
     }
+    if is_to_be_stored {
+        store_later(served);
+    }
     if answer.is_ok()
         && let Some(told) = envelope.header::<ToldVersion>()
     {
@@ -150,30 +153,4 @@ async fn set(
     served.put(service);
     giving.give(answer);
     drop(tells);
-}
-
-/// Stores the state, if the service has a store.
-pub(super) async fn commit(
-    served: &dyn ServedSteps,
-    state: Result<Value, Fault>,
-) -> Result<(), Fault> {
-    let common = served.common();
-    let Some((_, writer)) = &served.plan().persist else {
-        return Err(common.no_store());
-    };
-    let saved = StoredState {
-        contract: common.uri.to_owned(),
-        version: common.version(),
-        schema: served.schema_hash(),
-        state: state?,
-        keys: common.keys.lock().stored(),
-    };
-    let bytes = saved.write()?;
-    let committed = writer.commit(common.path.to_string(), bytes).await;
-    committed.map_err(|fault| fault.of_service(&common.path))
-}
-
-/// Whether each change is stored before it is answered.
-pub(super) fn is_stored_each_time(served: &dyn ServedSteps) -> bool {
-    matches!(served.plan().persist, Some((Persist::Each, _)))
 }

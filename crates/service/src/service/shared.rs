@@ -1,5 +1,6 @@
 //! What the services of a node share.
 
+use super::dependents::dependents;
 use super::places::{Places, bucket, has_ended};
 use super::slot::Common;
 use super::threads::{OwnQueue, ServiceDispatchers};
@@ -50,6 +51,10 @@ pub(crate) struct NodeShared {
     begun: Instant,
     places: Mutex<Places>,
     pub(crate) dispatchers: Arc<ServiceDispatchers>,
+    /// Begins to end the node in order.
+    ends_by: fn(Arc<NodeShared>),
+    /// Why an essential service has ended the node.
+    failure: Mutex<Option<Fault>>,
 }
 
 impl NodeShared {
@@ -65,6 +70,7 @@ impl NodeShared {
         writer: Option<Arc<StoreWriter>>,
         budget: Arc<Budget>,
         mesh: Option<motet_mesh::Node>,
+        ends_by: fn(Arc<NodeShared>),
     ) -> Self {
         let begun = deadlines.clock().now();
         NodeShared {
@@ -88,6 +94,8 @@ impl NodeShared {
             begun,
             places: Mutex::default(),
             dispatchers: Arc::default(),
+            ends_by,
+            failure: Mutex::new(None),
         }
     }
 
@@ -210,6 +218,15 @@ impl NodeShared {
         !places.closed
     }
 
+    /// Those at work that have the service at this path as a partner, or one that has: each behind
+    /// its partners.
+    pub(crate) fn dependents(&self, path: &str) -> Vec<Arc<dyn AnyServed>> {
+        let order = dependents(&self.services(), path);
+        let places = self.places.lock();
+        let served = order.iter().filter_map(|path| places.served.get(path));
+        served.cloned().collect()
+    }
+
     /// The service has ended, as its life tells by now, or has not begun.
     pub(crate) fn remove(&self, path: &str) {
         let places = self.places.lock();
@@ -330,6 +347,24 @@ impl NodeShared {
     pub(crate) fn begin_end(&self) {
         self.places.lock().ends = true;
         self.wake();
+    }
+
+    /// An essential service has failed for good: the node ends in order.
+    pub(crate) fn fail(self: &Arc<Self>, why: Fault) {
+        let is_first = {
+            let mut failure = self.failure.lock();
+            let is_first = failure.is_none();
+            failure.get_or_insert(why);
+            is_first
+        };
+        if is_first {
+            (self.ends_by)(Arc::clone(self));
+        }
+    }
+
+    /// Why an essential service has ended the node.
+    pub(crate) fn failure(&self) -> Option<Fault> {
+        self.failure.lock().clone()
     }
 
     /// Whether the node ends.

@@ -113,6 +113,15 @@ pub(crate) enum OperationBody<C: Contract> {
     Unsubscribe(u64, To<()>),
     Save(To<()>),
     Drop(Option<To<()>>),
+    Own(OwnStep),
+}
+
+/// What a node has a service do that no client asks for. It is exclusive.
+pub(crate) enum OwnStep {
+    /// Its state is stored, since its period is over.
+    Store,
+    /// It is built anew, since a partner was. Answered when that has ended.
+    Rebuild(Box<Fault>, To<()>),
 }
 
 impl<C: Contract> ServiceSlot<C> {
@@ -183,6 +192,16 @@ impl<C: Contract> ServiceSlot<C> {
             let fault = Fault::new(FaultCode::InsufficientResources, reason);
             item.what.refuse(fault.of_service(&self.common.path));
         }
+    }
+
+    /// Has the service do what its node wants. Nobody waits for room.
+    pub(crate) fn post_own(&self, step: OwnStep) {
+        self.post(OperationItem {
+            room: DepthRoom::none(),
+            what: OperationBody::Own(step),
+            envelope: RequestEnvelope::default(),
+            under: Causalities::none(),
+        });
     }
 
     /// Tells subscribers of a change that an exclusive handler has made.
@@ -305,7 +324,7 @@ impl<C: Contract> OperationBody<C> {
             OperationBody::Get(_) => (Verb::Get, Group::Concurrent),
             OperationBody::Replace(..) => (Verb::Replace, Group::Exclusive),
             OperationBody::Patch(..) => (Verb::Update, Group::Exclusive),
-            OperationBody::Save(_) => (Verb::Submit, Group::Exclusive),
+            OperationBody::Save(_) | OperationBody::Own(_) => (Verb::Submit, Group::Exclusive),
             OperationBody::Subscribe(_) | OperationBody::Unsubscribe(..) => {
                 (Verb::Subscribe, Group::Concurrent)
             }
@@ -335,7 +354,8 @@ impl<C: Contract> OperationBody<C> {
             OperationBody::Replace(..)
             | OperationBody::Patch(..)
             | OperationBody::Save(_)
-            | OperationBody::Drop(_) => true,
+            | OperationBody::Drop(_)
+            | OperationBody::Own(_) => true,
         }
     }
 
@@ -343,14 +363,17 @@ impl<C: Contract> OperationBody<C> {
     pub(crate) fn refuse(self, fault: Fault) {
         let delivered = match self {
             OperationBody::Request(_, Some(reply)) => return C::refuse(reply, fault),
-            OperationBody::Request(_, None) | OperationBody::Drop(None) => Ok(()),
+            OperationBody::Request(_, None)
+            | OperationBody::Drop(None)
+            | OperationBody::Own(OwnStep::Store) => Ok(()),
             OperationBody::Get(to) => to.post(Err(fault)).map_err(drop),
             OperationBody::Subscribe(entering) => entering.reply.post(Err(fault)).map_err(drop),
             OperationBody::Replace(_, to)
             | OperationBody::Patch(_, to)
             | OperationBody::Unsubscribe(_, to)
             | OperationBody::Save(to)
-            | OperationBody::Drop(Some(to)) => to.post(Err(fault)).map_err(drop),
+            | OperationBody::Drop(Some(to))
+            | OperationBody::Own(OwnStep::Rebuild(_, to)) => to.post(Err(fault)).map_err(drop),
         };
         // An asker that has gone need not know.
         let _gone = delivered.is_err();

@@ -5,6 +5,7 @@ use crate::manifest::{Loaded, Manifest};
 use crate::spec::Spec;
 use crate::{Cx, Fault, OperationInfo, Service, ServiceInfo, State, Value, contract, data};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The state of a service that has none.
 #[data]
@@ -47,7 +48,8 @@ pub trait Catalogues {
 /// Loads manifests.
 #[contract(uri = "motet:manifests/1", state = Nothing, replace = false)]
 pub trait Manifests {
-    /// Loads texts, which are one composition.
+    /// Loads texts, which are one composition. The paths of files in them are sought where the
+    /// node's process works.
     #[submit]
     async fn load(cx: Cx, texts: Vec<String>) -> Result<Vec<Loaded>, Fault>;
 
@@ -109,6 +111,8 @@ impl Catalogues for CatalogueService {
 
 impl Manifests for ManifestService {
     async fn load(cx: Cx, texts: Vec<String>) -> Result<Vec<Loaded>, Fault> {
+        let texts = texts.into_iter().map(|text| (text, PathBuf::new()));
+        let texts: Vec<_> = texts.collect();
         crate::manifest::load(&cx.common().shared, &texts).await
     }
 

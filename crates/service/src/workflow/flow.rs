@@ -1,7 +1,6 @@
 //! What a workflow is to do.
 
-use crate::manifest::placed;
-use crate::{Fault, FaultCode, Value};
+use crate::{Fault, FaultCode, Value, texts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,11 +63,8 @@ impl Flow {
     /// A fault that says where the text is wrong, or which step names what is not there, or which
     /// steps need each other.
     pub fn read(text: &str) -> Result<Self, Fault> {
-        let read = match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text).map_err(|error| error.to_string()),
-            false => toml::from_str(text).map_err(|error| placed(text, &error)),
-        };
-        let flow: Flow = read.map_err(|why| wrong(format!("the text is no flow: {why}")))?;
+        let flow: Flow =
+            texts::read(text).map_err(|why| wrong(format!("the text is no flow: {why}")))?;
         flow.check()?;
         Ok(flow)
     }

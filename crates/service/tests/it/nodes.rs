@@ -369,8 +369,8 @@ fn sem_g390_a_text_that_is_no_manifest_is_refused_with_its_place() {
         assert!(fault.reason().contains("at line 2 column 1"), "{fault}");
         for (wrong, advice) in [
             ("state = { x = 1 }", "{ value = ... }"),
-            ("persist = true", "\"each\" or \"on-save\""),
-            ("persist = \"always\"", "\"each\" or \"on-save\""),
+            ("persist = true", "\"on-save\" or { interval_ms"),
+            ("persist = \"always\"", "\"on-save\" or { interval_ms"),
             ("partners = { other = 1 }", "{ link = \"...\" }"),
         ] {
             let record = format!("[[service]]\ntype = \"left\"\n{wrong}\n");
