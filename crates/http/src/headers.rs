@@ -2,7 +2,7 @@
 
 use crate::body::HttpReply;
 use crate::problem::Refusal;
-use hyper::header::{ETAG, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH};
 
 /// How long a call may take, in milliseconds.
 pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("motet-timeout");
@@ -48,6 +48,16 @@ pub(crate) fn text<'a>(
     let text = first.map(|first| first.to_str());
     let text = text.transpose();
     text.map_err(|_| Refusal::bad(format!("{name} is no text; use ASCII")))
+}
+
+/// Whether `If-None-Match` names this tag, or any version (RFC 9110, 13.1.2), by the weak
+/// comparison.
+pub(crate) fn is_known(headers: &HeaderMap, tag: &str) -> Result<bool, Refusal> {
+    let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
+    let known = known.split(',').map(str::trim);
+    Ok(known
+        .map(|known| known.strip_prefix("W/").unwrap_or(known))
+        .any(|known| known == tag || known == "*"))
 }
 
 /// The version that an ETag stands for.

@@ -15,6 +15,7 @@
 //! | `GET /drive` | Get; its `ETag` is the version; `If-None-Match` |
 //! | `GET /drive?at=/left`, `GET /drive/left` | Query by JSON Pointer |
 //! | `PUT /drive`, `PATCH /drive` | Replace; Update by merge patch or JSON Patch; `If-Match`, `ETag` |
+//! | `POST`, `PUT`, `PATCH`, `DELETE /drive/FIELD/KEY` | Insert, Upsert, Update, Delete of an entry |
 //! | `DELETE /words?body=ant` | Delete, where the contract has one operation that deletes |
 //! | `GET`, `POST /drive/-/pose` | an operation by its name: those that read by GET, all by POST |
 //! | `OPTIONS /drive`, `GET /drive/-/lookup` | Lookup |
@@ -100,6 +101,7 @@ mod keys_absent;
 mod lines;
 mod metrics;
 mod openapi;
+mod part;
 mod peer;
 mod problem;
 mod resource;

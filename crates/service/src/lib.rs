@@ -137,6 +137,7 @@ pub use motet_service_macros::{IntoFault, Service, contract, data};
 pub use node::{Host, Node, NodeBuilder};
 pub use operation::{Group, Operation, Verb};
 pub use options::Options;
+pub use patch::{ChangedEntry, EntryChange};
 pub use queue::Queue;
 pub use rights::Rights;
 pub use service::{

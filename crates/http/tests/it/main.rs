@@ -8,6 +8,7 @@ mod console;
 mod dss;
 #[cfg(feature = "dssp")]
 mod dssp;
+mod entries;
 mod events;
 #[cfg(feature = "tls")]
 mod keys;

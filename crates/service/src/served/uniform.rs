@@ -78,7 +78,7 @@ pub(super) async fn change_uniform(
 fn body_of(served: &dyn ServedSteps, state: &NewState) -> Result<Value, Fault> {
     match state {
         NewState::Whole(state) => served.new_value(&**state),
-        NewState::Patched(patch) => Ok(patch.body().clone()),
+        NewState::Patched(patch) => Ok(patch.body()),
     }
 }
 
