@@ -7,7 +7,9 @@ use crate::content::bytes;
 use crate::content::{MERGE_PATCH, body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
-use crate::headers::{BODY, CAPTURE, CHAIN, KEY, TIMEOUT, is_known, tag, tagged, text, version};
+use crate::headers::{
+    BODY, CAPTURE, CHAIN, KEY, TIMEOUT, is_known, tag, tagged, text, trace_parent, version,
+};
 use crate::part;
 use crate::problem::Refusal;
 use crate::site::ServerShared;
@@ -163,7 +165,7 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
     // Few calls say more.
-    let says = |name: &HeaderName| name.as_str().starts_with(['m', 'i']);
+    let says = |name: &HeaderName| name.as_str().starts_with(['m', 'i', 't']);
     if !headers.keys().any(says) {
         return Ok(options);
     }
@@ -200,6 +202,7 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
         }
     };
     options.chain = text(headers, &CHAIN)?.map(Arc::from);
+    options.trace_parent = trace_parent(headers).map(Arc::new);
     match text(headers, &IF_MATCH)? {
         None | Some("*") => {}
         Some(tag) => {

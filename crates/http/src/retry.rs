@@ -97,6 +97,9 @@ fn with_options(mut request: Builder, options: &Options) -> Builder {
     if let Some(chain) = &options.chain {
         request = request.header("motet-chain", &**chain);
     }
+    if let Some(trace) = &options.trace_parent {
+        request = request.header("traceparent", trace.child().to_string());
+    }
     request
 }
 

@@ -114,6 +114,7 @@ mod state;
 mod store;
 mod subscribe;
 mod supervise;
+mod trace_parent;
 
 #[doc(hidden)]
 pub mod macros;
@@ -150,3 +151,4 @@ pub use state::{State, StateRef, StateType};
 pub use store::{Folder, Memory, Persist, Redb, Store};
 pub use subscribe::{Slow, Subscribe, SubscriptionInfo};
 pub use supervise::{Restart, Supervise};
+pub use trace_parent::TraceParent;

@@ -17,4 +17,5 @@ mod peers;
 mod refusals;
 mod standby;
 mod till;
+mod traces;
 mod verbs;

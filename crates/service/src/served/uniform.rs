@@ -62,6 +62,7 @@ pub(super) async fn change_uniform(
             posted: envelope.posted,
             operation: name,
             body: body_of(&*served, &state).unwrap_or_default(),
+            trace_parent: envelope.trace_parent().cloned(),
         }),
         to,
     };
