@@ -95,6 +95,7 @@ mod events;
 mod fuzz;
 mod headers;
 mod heads;
+mod jitter;
 #[cfg(feature = "tls")]
 mod keys;
 #[cfg(not(feature = "tls"))]
