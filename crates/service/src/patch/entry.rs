@@ -278,6 +278,10 @@ mod tests {
             assert_eq!(state, json!({"a": [1, 2], "b": b}), "{pointer} {change:?}");
             assert_eq!((made.version, made.created), (Some(7), created));
         }
+    }
+
+    #[test]
+    fn sem_g611_an_item_of_a_list_is_named_by_its_place() {
         for (pointer, change, a, created) in [
             ("/a/0", EntryChange::Delete, json!([2]), false),
             ("/a/1", EntryChange::Upsert(json!(7)), json!([1, 7]), false),
