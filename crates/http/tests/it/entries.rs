@@ -80,6 +80,10 @@ fn sem_g611_a_key_changes_an_entry_once() {
     let other = shop.send("PUT", "/till/cents/ann", key, "1");
     assert_eq!(other.status, 422, "{other:?}");
     assert_eq!(told(&shop.get("/till")), (200, Some("\"v1\"")));
+    let key = "idempotency-key: k18\r\n";
+    let put = || shop.send("PUT", "/till/cents/bob", key, "1");
+    assert_eq!(told(&put()), (201, Some("\"v2\"")));
+    assert_eq!(told(&put()), (200, None));
 }
 
 #[test]
