@@ -9,6 +9,7 @@ export class Fault extends Error {
   }
 }
 
+// The token is kept for this origin and this tab. A cookie would go to all ports of the host, and so to its other nodes.
 const KEY = 'motet-token';
 let onUnknown = async () => false;
 
@@ -93,7 +94,7 @@ export function subscribe(path, query, tell, said = () => {}) {
         // What the node refuses it will refuse again.
         if (error instanceof Fault && error.status < 500) return;
       }
-      await new Promise((done) => setTimeout(done, pause));
+      await new Promise((done) => setTimeout(done, pause * (0.5 + Math.random() / 2)));
     }
   })();
   return { close: () => stop.abort() };

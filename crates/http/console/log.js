@@ -20,8 +20,8 @@ export function show(main) {
     h('p', { class: 'pale' }, 'Newest first. Times are since the node has started.'));
   let entries = [];
   const wanted = (entry) => LEVELS.indexOf(entry.level) >= LEVELS.indexOf(level.value)
-    && `${entry.text} ${entry.category} ${entry.service}`.toLowerCase().includes(text.value.toLowerCase());
-  const line = (entry) => h('li', { class: entry.level }, h('time', null, time(entry.at_ms)), h('span', { class: 'level' }, entry.level), link(entry.service), h('span', { class: 'pale' }, entry.category), h('span', { class: 'text' }, entry.text));
+    && `${entry.text} ${entry.category} ${entry.service} ${entry.trace_parent ?? ''}`.toLowerCase().includes(text.value.toLowerCase());
+  const line = (entry) => h('li', { class: entry.level, title: entry.trace_parent }, h('time', null, time(entry.at_ms)), h('span', { class: 'level' }, entry.level), link(entry.service), h('span', { class: 'pale' }, entry.category), h('span', { class: 'text' }, entry.text));
   const render = () => {
     const shown = entries.filter(wanted);
     fill(list, shown.length ? shown.toReversed().map(line) : h('li', null, h('span', { class: 'pale' }, entries.length ? 'No entry fits the filter.' : 'Nothing has been said yet.')));

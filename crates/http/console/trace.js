@@ -26,7 +26,7 @@ function panel(root, children) {
   // A job goes on after it was answered.
   const end = Math.max(...rows.map(([one]) => one.began_us + one.took_us));
   return h('section', { class: 'panel' }, h('h2', null, link(root.service), ` ${root.operation} `,
-    h('small', null, `${rows.length} ${rows.length === 1 ? 'call' : 'calls'} in ${micros(end - begin)}`)),
+    h('small', { title: root.trace_parent }, `${rows.length} ${rows.length === 1 ? 'call' : 'calls'} in ${micros(end - begin)}`)),
   h('ol', { class: 'spans' }, rows.map((one) => row(one, begin, Math.max(1, end - begin)))));
 }
 

@@ -22,6 +22,9 @@ use std::time::Duration;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+/// The type of a merge patch (RFC 7396).
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+
 /// The type of the body, without its parameters.
 pub(crate) fn kind(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, Refusal> {
     let kind = text(headers, &CONTENT_TYPE)?;

@@ -2,7 +2,8 @@
 
 use crate::body::HttpReply;
 use crate::problem::Refusal;
-use hyper::header::{ETAG, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH};
+use motet_service::TraceParent;
 
 /// How long a call may take, in milliseconds.
 pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("motet-timeout");
@@ -18,6 +19,9 @@ pub(crate) static BODY: HeaderName = HeaderName::from_static("motet-body");
 
 /// The services that wait for the call.
 pub(crate) static CHAIN: HeaderName = HeaderName::from_static("motet-chain");
+
+/// The trace of which the call is a part (W3C Trace Context).
+pub(crate) static TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The event that was seen last.
 pub(crate) static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -48,6 +52,25 @@ pub(crate) fn text<'a>(
     let text = first.map(|first| first.to_str());
     let text = text.transpose();
     text.map_err(|_| Refusal::bad(format!("{name} is no text; use ASCII")))
+}
+
+/// The trace of which a request is a part. A header that is wrong, or given twice, is none, as the
+/// standard says.
+pub(crate) fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut given = all(headers, &TRACE_PARENT);
+    let (first, second) = (given.next()?, given.next());
+    let text = first.to_str().ok().filter(|_| second.is_none());
+    TraceParent::parse(text?)
+}
+
+/// Whether `If-None-Match` names this tag, or any version (RFC 9110, 13.1.2), by the weak
+/// comparison.
+pub(crate) fn is_known(headers: &HeaderMap, tag: &str) -> Result<bool, Refusal> {
+    let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
+    let known = known.split(',').map(str::trim);
+    Ok(known
+        .map(|known| known.strip_prefix("W/").unwrap_or(known))
+        .any(|known| known == tag || known == "*"))
 }
 
 /// The version that an ETag stands for.

@@ -15,6 +15,7 @@
 //! | `GET /drive` | Get; its `ETag` is the version; `If-None-Match` |
 //! | `GET /drive?at=/left`, `GET /drive/left` | Query by JSON Pointer |
 //! | `PUT /drive`, `PATCH /drive` | Replace; Update by merge patch or JSON Patch; `If-Match`, `ETag` |
+//! | `POST`, `PUT`, `PATCH`, `DELETE /drive/FIELD/KEY` | Insert, Upsert, Update, Delete of an entry |
 //! | `DELETE /words?body=ant` | Delete, where the contract has one operation that deletes |
 //! | `GET`, `POST /drive/-/pose` | an operation by its name: those that read by GET, all by POST |
 //! | `OPTIONS /drive`, `GET /drive/-/lookup` | Lookup |
@@ -29,9 +30,10 @@
 //! (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). It may say
 //! `Motet-Body: fields` or `argument` where a service, as one of Python, takes arguments by their
 //! names or one that may be an object. A [`Peer`] says `Motet-Chain`, too: the services that wait
-//! for the call, to which it must not come back. A fault is `application/problem+json` (RFC 9457),
-//! whose member `fault` is the fault itself. Its status says whether another try may help: 503
-//! comes with `Retry-After`, and was not carried out.
+//! for the call, to which it must not come back. `traceparent` goes with the calls that the handler
+//! makes. A fault is `application/problem+json` (RFC 9457), whose member `fault` is the fault itself.
+//! Its status says whether another try may help: 503 comes with `Retry-After`, and was not carried
+//! out.
 //!
 //! ```
 //! use motet_dispatch::Dispatcher;
@@ -93,6 +95,7 @@ mod events;
 mod fuzz;
 mod headers;
 mod heads;
+mod jitter;
 #[cfg(feature = "tls")]
 mod keys;
 #[cfg(not(feature = "tls"))]
@@ -100,6 +103,7 @@ mod keys_absent;
 mod lines;
 mod metrics;
 mod openapi;
+mod part;
 mod peer;
 mod problem;
 mod resource;

@@ -1,6 +1,8 @@
 //! The description of a node's services as OpenAPI 3.1, put together from the schemas of their
 //! contracts.
 
+mod entries;
+
 use motet_service::{Node, OperationInfo, ServiceInfo, Value, Verb};
 use serde_json::{Map, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,6 +129,7 @@ fn describe(
         paths.insert(format!("{path}/-/{name}"), described);
     }
     paths.insert(path.clone(), at_state);
+    entries::describe(service, &state, &all.written, paths);
 }
 
 /// The operation that is called by `POST`, called by `DELETE` of the service.
@@ -188,9 +191,14 @@ fn conditions() -> Value {
 
 /// Answers that tell the version of the state.
 fn tagged() -> Value {
-    let mut answers = answers("200", &json!(true));
+    tagged_as("200")
+}
+
+/// As [`tagged`], with this status.
+fn tagged_as(status: &str) -> Value {
+    let mut answers = answers(status, &json!(true));
     let tag = json!({"type": "string", "pattern": "^\"v[0-9]{1,20}\"$"});
-    answers["200"]["headers"] = json!({"ETag": {"schema": tag}});
+    answers[status]["headers"] = json!({"ETag": {"schema": tag}});
     answers
 }
 

@@ -4,10 +4,13 @@ use crate::body::{HttpReply, empty, json, json_with, typed};
 use crate::caller::Caller;
 #[cfg(feature = "dssp")]
 use crate::content::bytes;
-use crate::content::{body, fitting, kind};
+use crate::content::{MERGE_PATCH, body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
-use crate::headers::{BODY, CAPTURE, CHAIN, KEY, TIMEOUT, tag, tagged, text, version};
+use crate::headers::{
+    BODY, CAPTURE, CHAIN, KEY, TIMEOUT, is_known, tag, tagged, text, trace_parent, version,
+};
+use crate::part;
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
@@ -18,7 +21,6 @@ use motet_service::{AnyClient, Fault, FaultCode, Operation, Options, Value, Verb
 use std::sync::Arc;
 use std::time::Duration;
 
-const MERGE_PATCH: &str = "application/merge-patch+json";
 const JSON_PATCH: &str = "application/json-patch+json";
 
 /// Answers a request for a service, or for what is behind its path.
@@ -79,61 +81,77 @@ async fn answer_at(
         }
         return operation(site, service, &called, target, options, request).await;
     }
-    match rest {
-        "" => match *request.method() {
-            Method::GET | Method::HEAD => match target.parameter("at") {
-                Some(pointer) => part(site, service, pointer, options?).await,
-                None => state(site, service, options?, request.headers()).await,
-            },
-            Method::PUT => {
-                may_set(caller, request.headers())?;
-                let options = options?;
-                let (body, headers) = body(site, request, &["application/json"]).await?;
-                change(site, service, "replace", options, (body, headers)).await
-            }
-            Method::PATCH => {
-                may_set(caller, request.headers())?;
-                let options = options?;
-                let kinds = [MERGE_PATCH, "application/json", JSON_PATCH];
-                let operation = match kind(request.headers())?.as_deref() {
-                    Some(JSON_PATCH) => "patch_json",
-                    _ => "patch",
-                };
-                let (body, headers) = body(site, request, &kinds).await?;
-                change(site, service, operation, options, (body, headers)).await
-            }
-            Method::DELETE => {
-                delete(site, service, target, options, request.headers(), caller).await
-            }
-            #[cfg(feature = "dssp")]
-            Method::POST if dssp::is_of(request.headers()) => {
-                let options = options?;
-                let bytes = bytes(site, request).await?;
-                let answered = dssp::answer(site, service, &bytes, options, caller);
-                // In a box, as what is rare: all requests have room for what is awaited here.
-                Ok(Box::pin(answered).await)
-            }
-            Method::OPTIONS => described(service),
-            _ => Err(Refusal::method(
-                allowed(service),
-                "the state is read, set and patched here; POST operations to -/NAME, -/drop ends the service",
-            )),
-        },
-        _ => match *request.method() {
-            Method::GET | Method::HEAD => part(site, service, &pointer(rest), options?).await,
-            _ => Err(Refusal::method(
-                "GET, HEAD",
-                "parts of a state are only read; change them by PATCH of the state, or by an operation",
-            )),
-        },
+    if let Some(pointer) = pointed(service, rest, target, request.method()) {
+        let answered = part::answer(site, service, &pointer, options, request, caller);
+        // In a box, as what is rare: all requests have room for what is awaited here.
+        return Box::pin(answered).await;
     }
+    of_state(site, service, target, options, request, caller).await
 }
 
-/// The JSON Pointer that the path behind that of a service stands for.
-fn pointer(rest: &str) -> String {
-    let segments = rest.split('/').skip(1);
-    let escaped = segments.map(|segment| segment.replace('~', "~0").replace('/', "~1"));
-    escaped.map(|segment| format!("/{segment}")).collect()
+/// The pointer to the part of the state that is meant: by the path behind that of the service, or
+/// by the query. The query of `DELETE` is the body of the operation that deletes, if there is one.
+fn pointed(
+    service: &AnyClient,
+    rest: &str,
+    target: &RequestTarget,
+    method: &Method,
+) -> Option<String> {
+    if !rest.is_empty() {
+        return Some(part::pointer(rest));
+    }
+    let is_other = match *method {
+        Method::OPTIONS => true,
+        Method::DELETE => deletion(service).is_some(),
+        _ => false,
+    };
+    let pointer = target.parameter("at").filter(|_| !is_other);
+    pointer.map(str::to_owned)
+}
+
+/// Answers a request for the whole state.
+async fn of_state(
+    site: &ServerShared,
+    service: &AnyClient,
+    target: &RequestTarget,
+    options: Result<Options, Refusal>,
+    request: &mut Request<Incoming>,
+    caller: &Caller,
+) -> Result<HttpReply, Refusal> {
+    match *request.method() {
+        Method::GET | Method::HEAD => state(site, service, options?, request.headers()).await,
+        Method::PUT => {
+            may_set(caller, request.headers())?;
+            let options = options?;
+            let (body, headers) = body(site, request, &["application/json"]).await?;
+            change(site, service, "replace", options, (body, headers)).await
+        }
+        Method::PATCH => {
+            may_set(caller, request.headers())?;
+            let options = options?;
+            let kinds = [MERGE_PATCH, "application/json", JSON_PATCH];
+            let operation = match kind(request.headers())?.as_deref() {
+                Some(JSON_PATCH) => "patch_json",
+                _ => "patch",
+            };
+            let (body, headers) = body(site, request, &kinds).await?;
+            change(site, service, operation, options, (body, headers)).await
+        }
+        Method::DELETE => delete(site, service, target, options, request.headers(), caller).await,
+        #[cfg(feature = "dssp")]
+        Method::POST if dssp::is_of(request.headers()) => {
+            let options = options?;
+            let bytes = bytes(site, request).await?;
+            let answered = dssp::answer(site, service, &bytes, options, caller);
+            // In a box, as what is rare: all requests have room for what is awaited here.
+            Ok(Box::pin(answered).await)
+        }
+        Method::OPTIONS => described(service),
+        _ => Err(Refusal::method(
+            allowed(service),
+            "the state is read, set and patched here; POST operations to -/NAME, -/drop ends the service",
+        )),
+    }
 }
 
 /// The operation that is called by what is behind the path of a service.
@@ -147,7 +165,7 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
     // Few calls say more.
-    let says = |name: &HeaderName| name.as_str().starts_with(['m', 'i']);
+    let says = |name: &HeaderName| name.as_str().starts_with(['m', 'i', 't']);
     if !headers.keys().any(says) {
         return Ok(options);
     }
@@ -184,6 +202,7 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
         }
     };
     options.chain = text(headers, &CHAIN)?.map(Arc::from);
+    options.trace_parent = trace_parent(headers).map(Arc::new);
     match text(headers, &IF_MATCH)? {
         None | Some("*") => {}
         Some(tag) => {
@@ -262,33 +281,11 @@ async fn state(
     let get = service.state_text(options);
     let (version, state) = site.wakes.wait(get).await?;
     let tag = tag(version);
-    let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
-    // RFC 9110, 13.1.2: any version, or this one, by the weak comparison.
-    let known = known.split(',').map(str::trim);
-    let is_known = known
-        .map(|known| known.strip_prefix("W/").unwrap_or(known))
-        .any(|known| known == tag || known == "*");
-    let reply = match is_known {
+    let reply = match is_known(headers, &tag)? {
         true => empty(StatusCode::NOT_MODIFIED),
         false => typed("application/json", state),
     };
     Ok(tagged(reply, &tag))
-}
-
-/// Query by pointer.
-async fn part(
-    site: &ServerShared,
-    service: &AnyClient,
-    pointer: &str,
-    options: Options,
-) -> Result<HttpReply, Refusal> {
-    let get = service.call_with("get", Value::Null, options);
-    let snapshot = site.wakes.wait(get).await?;
-    let part = snapshot["state"].pointer(pointer).ok_or_else(|| {
-        let reason = format!("the state has nothing at {pointer:?}");
-        Fault::unknown_entry(reason).of_service(service.path())
-    })?;
-    Ok(json(part))
 }
 
 /// Lookup, with what may be done here.

@@ -1,6 +1,7 @@
 //! A call of another node is sent, again and again if it may be, until it is answered.
 
 use crate::access::cannot;
+use crate::jitter::Jitter;
 use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -18,6 +19,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 const LIMIT: Duration = Duration::from_secs(30);
 /// Before a call is sent again, at least, whatever its fault says.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// A pause is no longer, whatever the fault says.
+const LAST_PAUSE: Duration = Duration::from_secs(1);
 /// A call without an end ends then: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -35,7 +38,7 @@ pub(crate) async fn until_answered(
 ) -> Result<Value, Fault> {
     let until = Instant::now() + options.within.unwrap_or(LIMIT).min(LONGEST);
     let is_repeatable = matches!(operation, "get" | "lookup") || options.key.is_some();
-    let mut pause = FIRST_PAUSE;
+    let (mut pause, mut jitter) = (FIRST_PAUSE, None);
     let over = || {
         let reason = format!("no answer from {} in the time of the call", lines.host);
         Fault::new(FaultCode::ResponseTimeout, reason).of_service(path)
@@ -66,16 +69,28 @@ pub(crate) async fn until_answered(
                 Fault::new(FaultCode::NoAnswer, reason).of_service(path)
             }
         };
-        pause = fault
-            .retry_in()
-            .unwrap_or(pause * 2)
-            .clamp(FIRST_PAUSE, Duration::from_secs(1));
+        let told = fault.retry_in();
+        pause = told.unwrap_or(pause * 2).clamp(FIRST_PAUSE, LAST_PAUSE);
+        let left = until.saturating_duration_since(Instant::now());
         // Nothing says that there is such a node.
         let is_unknown = !lines.reached.load(Ordering::Relaxed);
-        if is_unknown || !is_repeatable || Instant::now() + pause >= until {
+        if is_unknown || !is_repeatable || pause >= left {
             return Err(fault);
         }
-        sleep(pause).await;
+        let jitter = jitter.get_or_insert_with(Jitter::own);
+        sleep(wait(pause, told.is_some(), left, jitter)).await;
+    }
+}
+
+/// How long a call waits before it is sent again: any time up to `pause`. If that was told it is no
+/// less, and any time more of which as much again is `left` for the answer.
+fn wait(pause: Duration, is_told: bool, left: Duration, jitter: &mut Jitter) -> Duration {
+    match is_told {
+        true => {
+            let more = left.saturating_sub(pause) / 2;
+            jitter.between(pause, pause + more.min(pause))
+        }
+        false => jitter.between(FIRST_PAUSE, pause),
     }
 }
 
@@ -96,6 +111,9 @@ fn with_options(mut request: Builder, options: &Options) -> Builder {
     }
     if let Some(chain) = &options.chain {
         request = request.header("motet-chain", &**chain);
+    }
+    if let Some(trace) = &options.trace_parent {
+        request = request.header("traceparent", trace.child().to_string());
     }
     request
 }
@@ -199,6 +217,28 @@ fn no_version(host: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sem_g420_calls_that_failed_together_are_sent_again_at_different_times() {
+        let ms = Duration::from_millis;
+        for (pause, is_told, left, least, most) in [
+            (10, false, 30_000, 5, 10),
+            (640, false, 650, 5, 640),
+            (1_000, true, 30_000, 1_000, 2_000),
+            // Half of what is left is for the answer.
+            (1_000, true, 1_100, 1_000, 1_050),
+            (5, true, 6, 5, 6),
+        ] {
+            let waits = (0..100).map(|seed| {
+                let jitter = &mut Jitter::seeded(seed);
+                wait(ms(pause), is_told, ms(left), jitter)
+            });
+            let waits: std::collections::BTreeSet<Duration> = waits.collect();
+            let (first, last) = (waits.first().unwrap(), waits.last().unwrap());
+            assert!(*first >= ms(least) && *last <= ms(most), "{waits:?}");
+            assert!(waits.len() > 90, "{waits:?}");
+        }
+    }
 
     #[test]
     fn a_version_is_read_of_a_tag_that_was_made_weak_too() {

@@ -2,6 +2,7 @@
 
 use crate::access::cannot;
 use crate::events::BEAT;
+use crate::jitter::Jitter;
 use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -116,7 +117,7 @@ impl Events {
     }
 }
 
-/// Before a connection that has failed is made again.
+/// Before a connection that has failed is made again, at least.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// A connection that has lasted so long was a good one.
 const LASTING: Duration = Duration::from_secs(1);
@@ -164,8 +165,8 @@ pub(crate) async fn watch(
             // It was there: it will be again, or say that it is gone.
             (Failed::Before(why) | Failed::After(why), Some(lost)) if lost.elapsed() < PATIENCE => {
                 *told.lock() = Some(why);
-                sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(2));
+                sleep(Jitter::own().between(FIRST_PAUSE, pause)).await;
             }
             (Failed::Before(why) | Failed::After(why), None) => {
                 return end(FaultCode::Unavailable, why).await;

@@ -4,7 +4,7 @@
 //! its deadline, its principal and the chain of holders from there.
 
 use crate::deadlines::Deadlines;
-use crate::{Fault, FaultCode};
+use crate::{Fault, FaultCode, TraceParent};
 use scoped_tls::scoped_thread_local;
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -32,6 +32,8 @@ pub(crate) struct Inherited {
     pub(crate) chain: Option<Arc<Chain>>,
     /// The number of the captured call whose handler runs: what it calls is captured, too.
     pub(crate) trace: Option<u64>,
+    /// The trace of which that call is a part.
+    pub(crate) trace_parent: Option<Arc<TraceParent>>,
 }
 
 /// A call that is captured.
@@ -104,8 +106,10 @@ impl CallContext {
             deadline,
             chain,
             trace,
+            trace_parent,
         } = &self.inherited;
-        self.own.is_none() && chain.is_none() && deadline.is_none() && trace.is_none()
+        let is_free = chain.is_none() && deadline.is_none();
+        self.own.is_none() && is_free && trace.is_none() && trace_parent.is_none()
     }
 
     /// The service whose handler runs where this is called, or its job.

@@ -71,13 +71,17 @@ impl Cx {
             client: client.clone(),
             cancel: cancel.clone(),
         }));
-        let trace = self.envelope.trace().map(|trace| trace.id);
+        let inherited = Inherited {
+            trace: self.envelope.trace().map(|trace| trace.id),
+            trace_parent: self.envelope.trace_parent().cloned(),
+            ..Inherited::default()
+        };
         let unbegun = UnbegunJob {
             shared: Arc::clone(shared),
             id: common.id,
             client: Some(client.clone()),
         };
-        let working = work_of(common, client, cancel, trace, threads, work(cx));
+        let working = work_of(common, client, cancel, inherited, threads, work(cx));
         let working = async move {
             unbegun.begins();
             working.await;
@@ -129,17 +133,14 @@ async fn work_of(
     common: Arc<Common>,
     client: JobClient,
     cancel: Causality,
-    trace: Option<u64>,
+    inherited: Inherited,
     _threads: Option<Arc<OwnThreads>>,
     work: impl Future<Output = Result<JobResult, Fault>> + Send,
 ) {
     let context = CallContext {
         own: Some(Arc::clone(&common) as _),
         holds: false,
-        inherited: Inherited {
-            trace,
-            ..Inherited::default()
-        },
+        inherited,
     };
     let working = Causality::unless_cancelled(context.run(work));
     let ended = cancel.wrap(working).await;

@@ -115,6 +115,7 @@ mod store;
 mod subscribe;
 mod supervise;
 mod texts;
+mod trace_parent;
 
 #[doc(hidden)]
 pub mod macros;
@@ -138,6 +139,7 @@ pub use motet_service_macros::{IntoFault, Service, contract, data};
 pub use node::{Host, Node, NodeBuilder};
 pub use operation::{Group, Operation, Verb};
 pub use options::Options;
+pub use patch::{ChangedEntry, EntryChange};
 pub use queue::Queue;
 pub use rights::Rights;
 pub use service::{
@@ -150,3 +152,4 @@ pub use state::{State, StateRef, StateType};
 pub use store::{Folder, Memory, Persist, Redb, Store};
 pub use subscribe::{Slow, Subscribe, SubscriptionInfo};
 pub use supervise::{Restart, Supervise};
+pub use trace_parent::TraceParent;

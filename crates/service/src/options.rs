@@ -1,5 +1,6 @@
 //! What a call says beside its body.
 
+use crate::TraceParent;
 use crate::context::{CallContext, CallTrace, Chain, Inherited};
 use motet_dispatch::Clock;
 use std::any::Any;
@@ -8,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain`,
-/// `at_once` and `named`.
+/// `at_once`, `named` and `trace_parent`.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -38,6 +39,8 @@ pub struct Options {
     /// Whether the body has arguments by their names, or is one argument, where the caller has said
     /// it: for [contracts that call by name](crate::Contract::call_named) and take both.
     pub named: Option<bool>,
+    /// The trace of which the call is a part; that of the handler that calls, unless it is said.
+    pub trace_parent: Option<Arc<TraceParent>>,
     /// Whether the service calls itself, by its job: its rules are for others.
     pub(crate) is_own: bool,
     /// Nobody waits for its answer.
@@ -47,12 +50,23 @@ pub struct Options {
 }
 
 impl Options {
-    /// Adds to `chain` the services that wait for what is called here: their handlers await it. For
-    /// a call to another process that is not made by a [`Client`](crate::Client).
+    /// Adds to `chain` the services that wait for what is called here: their handlers await it. The
+    /// trace is that of the handler, unless another is said. For a call to another process that is
+    /// not made by a [`Client`](crate::Client).
     #[must_use]
     pub fn told_on(mut self) -> Self {
-        self.add_waiting(CallContext::current().link());
+        let context = CallContext::current();
+        self.add_waiting(context.link());
+        self.inherit_trace(&context);
         self
+    }
+
+    /// The call is a part of the trace of the handler that makes it, unless another is said.
+    pub(crate) fn inherit_trace(&mut self, context: &CallContext) {
+        if self.trace_parent.is_none() {
+            self.trace_parent
+                .clone_from(&context.inherited.trace_parent);
+        }
     }
 
     /// Adds services that wait here, outside of those that have been told.
@@ -87,6 +101,7 @@ pub(crate) struct Rare {
     pub(crate) if_version: Option<u64>,
     pub(crate) key: Option<Arc<str>>,
     pub(crate) trace: Option<CallTrace>,
+    pub(crate) trace_parent: Option<Arc<TraceParent>>,
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -110,8 +125,11 @@ impl RequestEnvelope {
         };
         let principal = options.principal.take();
         let principal = principal.or_else(|| context?.principal());
+        let trace_parent = options.trace_parent.take();
+        let trace_parent = trace_parent.or_else(|| context?.inherited.trace_parent.clone());
         let is_plain = options.if_version.is_none()
             && options.key.is_none()
+            && trace_parent.is_none()
             && trace.is_none()
             && options.headers.is_empty();
         let rare = (!is_plain).then(|| {
@@ -119,6 +137,7 @@ impl RequestEnvelope {
                 if_version: options.if_version,
                 key: options.key.take(),
                 trace,
+                trace_parent,
                 headers: std::mem::take(&mut options.headers),
             })
         });
@@ -144,6 +163,7 @@ impl RequestEnvelope {
             deadline: self.deadline,
             chain: self.chain.take(),
             trace: self.trace().map(|trace| trace.id),
+            trace_parent: self.trace_parent().cloned(),
         }
     }
 
@@ -181,6 +201,10 @@ impl RequestEnvelope {
         self.rare.as_ref()?.trace
     }
 
+    pub(crate) fn trace_parent(&self) -> Option<&Arc<TraceParent>> {
+        self.rare.as_ref()?.trace_parent.as_ref()
+    }
+
     pub(crate) fn header<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let mut headers = self.rare.as_ref()?.headers.iter().rev();
         headers.find_map(|header| Arc::clone(header).downcast().ok())
@@ -209,6 +233,7 @@ impl fmt::Debug for Options {
             .field("if_version", &self.if_version)
             .field("key", &self.key)
             .field("principal", &self.principal)
+            .field("trace_parent", &self.trace_parent)
             .finish_non_exhaustive()
     }
 }

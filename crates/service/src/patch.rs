@@ -1,15 +1,23 @@
-//! Patches of a state: merge patches (RFC 7396) and JSON Patch (RFC 6902).
+//! Patches of a state: merge patches (RFC 7396) and JSON Patch (RFC 6902); and changes of one entry
+//! of it, in `patch/entry.rs`.
+
+mod entry;
+
+pub(crate) use entry::EntryPatch;
+pub use entry::{ChangedEntry, EntryChange};
 
 use crate::weight::weight;
-use crate::{Fault, FaultCode};
+use crate::{Fault, FaultCode, Verb};
 use json_patch::{PatchErrorKind, PatchOperation};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What changes a state in parts.
 #[derive(Clone)]
 pub(crate) enum Patch {
     Merge(Value),
     Json(Value),
+    Entry(Arc<EntryPatch>),
 }
 
 impl Patch {
@@ -18,13 +26,31 @@ impl Patch {
         match self {
             Patch::Merge(_) => "patch",
             Patch::Json(_) => "patch_json",
+            Patch::Entry(entry) => entry.name(),
+        }
+    }
+
+    /// What it means.
+    pub(crate) fn verb(&self) -> Verb {
+        match self {
+            Patch::Merge(_) | Patch::Json(_) => Verb::Update,
+            Patch::Entry(entry) => entry.verb(),
         }
     }
 
     /// Its body.
-    pub(crate) fn body(&self) -> &Value {
+    pub(crate) fn body(&self) -> Value {
         match self {
-            Patch::Merge(body) | Patch::Json(body) => body,
+            Patch::Merge(body) | Patch::Json(body) => body.clone(),
+            Patch::Entry(entry) => entry.body(),
+        }
+    }
+
+    /// The change of an entry, if it is one.
+    pub(crate) fn entry(&self) -> Option<Arc<EntryPatch>> {
+        match self {
+            Patch::Merge(_) | Patch::Json(_) => None,
+            Patch::Entry(entry) => Some(Arc::clone(entry)),
         }
     }
 
@@ -36,6 +62,7 @@ impl Patch {
                 return Ok(());
             }
             Patch::Json(operations) => operations,
+            Patch::Entry(entry) => return entry.apply(target),
         };
         let operations: json_patch::Patch = serde_json::from_value(operations).map_err(|why| {
             let reason = format!("this is no JSON Patch: {why}; write a list of operations");

@@ -1,10 +1,11 @@
 //! Who is told of what happens in a node.
 
-use crate::Lifecycle;
 use crate::context::CallTrace;
+use crate::{Lifecycle, TraceParent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How much something matters.
@@ -35,6 +36,10 @@ pub struct LogEntry {
     pub service: String,
     /// What was said.
     pub text: String,
+    /// The trace of which the call was a part whose handler has said it, as the header
+    /// `traceparent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_parent: Option<String>,
 }
 
 /// A service, as the directory shows it.
@@ -77,6 +82,9 @@ pub struct Captured {
     pub answer: Option<Value>,
     /// Its fault.
     pub fault: Option<String>,
+    /// The trace of which it was a part, as the header `traceparent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_parent: Option<String>,
 }
 
 /// A request that is captured, until it is answered.
@@ -85,6 +93,7 @@ pub(crate) struct Traced {
     pub(crate) posted: Option<Instant>,
     pub(crate) operation: &'static str,
     pub(crate) body: Value,
+    pub(crate) trace_parent: Option<Arc<TraceParent>>,
 }
 
 /// Is told of what happens. It must not wait.

@@ -219,6 +219,7 @@ pub(super) fn resumed(inputs: usize) {
         "motet-capture",
         "motet-body",
         "motet-chain",
+        "traceparent",
     ];
     let names = names.map(HeaderName::from_static);
     let caller = Caller {

@@ -498,6 +498,7 @@ fn dss_106_the_log_is_read_by_http_and_filtered() {
             category: category.to_owned(),
             service: "/car".to_owned(),
             text: text.to_owned(),
+            trace_parent: None,
         };
         wait_blocking(async { log.write(entry).await })
             .unwrap()

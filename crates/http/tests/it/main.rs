@@ -8,6 +8,7 @@ mod console;
 mod dss;
 #[cfg(feature = "dssp")]
 mod dssp;
+mod entries;
 mod events;
 #[cfg(feature = "tls")]
 mod keys;
@@ -16,4 +17,5 @@ mod peers;
 mod refusals;
 mod standby;
 mod till;
+mod traces;
 mod verbs;

@@ -47,7 +47,7 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("POST", "/till/../till/-/deposit", kind, "{}", 400),
         ("POST", "/till/%zz", kind, "{}", 400),
         ("POST", "/till", kind, "{}", 405),
-        ("PUT", "/till/cents/ann", kind, "1", 405),
+        ("PUT", "/sys/log/entries/0", kind, "1", 405),
         ("PUT", "/till", &tag, "{}", 400),
         ("PUT", "/till", &span, "{}", 400),
         ("PUT", "/till", &key, "{}", 400),

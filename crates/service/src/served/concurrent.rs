@@ -40,6 +40,7 @@ impl<S: Service> Served<S> {
                         posted,
                         operation: "get",
                         body: serde_json::Value::Null,
+                        trace_parent: item.envelope.trace_parent().cloned(),
                     };
                     common.shared.captured(&common.path, traced, &answer);
                 }
@@ -241,6 +242,7 @@ impl<S: Service> Served<S> {
             posted: envelope.posted,
             operation: ContractOf::<S>::operation(request).name,
             body: ContractOf::<S>::body(request).unwrap_or_default(),
+            trace_parent: envelope.trace_parent().cloned(),
         })
     }
 

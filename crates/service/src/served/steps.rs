@@ -122,8 +122,13 @@ impl<S: Service> ServedSteps for Served<S> {
             }
             NewState::Patched(patch) => {
                 let mut value = self.state_value(service)?;
+                let entry = patch.entry();
                 patch.apply(&mut value)?;
-                Box::new(from_value("the patched state", value)?)
+                let state: Box<StateOf<S>> = Box::new(from_value("the patched state", value)?);
+                if let Some(entry) = entry {
+                    entry.check(&to_value(&*state)?)?;
+                }
+                state
             }
         };
         let service = service.downcast_mut::<SharedService<S>>();

@@ -62,6 +62,7 @@ pub(super) async fn change_uniform(
             posted: envelope.posted,
             operation: name,
             body: body_of(&*served, &state).unwrap_or_default(),
+            trace_parent: envelope.trace_parent().cloned(),
         }),
         to,
     };
@@ -78,7 +79,7 @@ pub(super) async fn change_uniform(
 fn body_of(served: &dyn ServedSteps, state: &NewState) -> Result<Value, Fault> {
     match state {
         NewState::Whole(state) => served.new_value(&**state),
-        NewState::Patched(patch) => Ok(patch.body().clone()),
+        NewState::Patched(patch) => Ok(patch.body()),
     }
 }
 

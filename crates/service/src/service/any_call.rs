@@ -2,7 +2,7 @@
 //! slot; the rest is compiled once.
 
 use super::Any;
-use super::any_service::{AnyService, OperationInfo, ServiceFigures, ServiceInfo};
+use super::any_service::{AnyClient, AnyService, OperationInfo, ServiceFigures, ServiceInfo};
 use super::calling::{Calling, Stage};
 use super::client::{no_answer, timeout};
 use super::new_subscription::NewSubscription;
@@ -11,7 +11,7 @@ use crate::context::CallContext;
 use crate::json::{To, from_value, to_text, to_value};
 use crate::latency::OperationLatency;
 use crate::options::{Options, ToldVersion};
-use crate::patch::Patch;
+use crate::patch::{ChangedEntry, EntryChange, EntryPatch, Patch};
 use crate::{Fault, Group, Operation, Snapshot, StateRef, StateType, Verb};
 use motet_ports::{Reply, reply};
 use serde_json::Value;
@@ -32,7 +32,7 @@ impl AnyUniform {
     fn verb(&self) -> (Verb, Group) {
         match self {
             AnyUniform::Replace(_) => (Verb::Replace, Group::Exclusive),
-            AnyUniform::Patch(_) => (Verb::Update, Group::Exclusive),
+            AnyUniform::Patch(patch) => (patch.verb(), Group::Exclusive),
             AnyUniform::Save => (Verb::Submit, Group::Exclusive),
             AnyUniform::Unsubscribe(_) => (Verb::Subscribe, Group::Concurrent),
             AnyUniform::Drop => (Verb::Drop, Group::Teardown),
@@ -91,7 +91,7 @@ pub(super) async fn change(
     service: &Any,
     operation: &str,
     body: Value,
-    mut options: Options,
+    options: Options,
 ) -> Result<Option<u64>, Fault> {
     let mut is_as_sent = true;
     let what = match operation {
@@ -107,11 +107,43 @@ pub(super) async fn change(
             return answer.map(|_| None);
         }
     };
+    let version = ask_version(service, what, options).await?;
+    Ok(version.filter(|_| is_as_sent))
+}
+
+impl AnyClient {
+    /// Changes an entry of the state, which a JSON Pointer (RFC 6901) names: Insert, Upsert, Update
+    /// or Delete by pointer, where the contract allows patches. The state is checked against its
+    /// type, and is changed as a whole or not at all.
+    ///
+    /// # Errors
+    /// As a call. There is an entry, or there is none, and the change is not for that; or the
+    /// changed state does not fit its type, which may have no place for the entry or always have
+    /// it.
+    pub async fn change_entry(
+        &self,
+        pointer: &str,
+        change: EntryChange,
+        options: Options,
+    ) -> Result<ChangedEntry, Fault> {
+        let entry = Arc::new(EntryPatch::new(pointer, change));
+        let what = AnyUniform::Patch(Patch::Entry(Arc::clone(&entry)));
+        let version = ask_version(&self.0, what, options).await?;
+        Ok(entry.made(version))
+    }
+}
+
+/// Has a change made: the version that it has made, unless its key has made it before.
+async fn ask_version(
+    service: &Any,
+    what: AnyUniform,
+    mut options: Options,
+) -> Result<Option<u64>, Fault> {
     let told = Arc::new(ToldVersion::default());
     let header: Arc<dyn std::any::Any + Send + Sync> = Arc::<ToldVersion>::clone(&told);
     options.headers.push(header);
     ask(service, what, options).await?;
-    Ok(told.told().filter(|_| is_as_sent))
+    Ok(told.told())
 }
 
 /// Has it done, as a call of a client that knows the contract.

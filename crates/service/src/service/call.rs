@@ -286,7 +286,7 @@ impl<C: Contract> Uniform<C> {
     fn write(&self) -> Result<(&'static str, Value), Fault> {
         Ok(match self {
             Uniform::Replace(state) => ("replace", to_value(state)?),
-            Uniform::Patch(patch) => (patch.name(), patch.body().clone()),
+            Uniform::Patch(patch) => (patch.name(), patch.body()),
             Uniform::Save => ("save", Value::Null),
             Uniform::Drop => ("drop", Value::Null),
             Uniform::Unsubscribe(id) => ("unsubscribe", Value::from(*id)),

@@ -7,7 +7,9 @@ use crate::context::{CallContext, CallingService, Panicked};
 use crate::options::RequestEnvelope;
 use crate::queue::Queue;
 use crate::report::Level;
-use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Operation, Subscribe};
+use crate::{
+    AnyClient, Contract, ContractClient, Fault, Notification, Operation, Subscribe, TraceParent,
+};
 use motet_dispatch::Clock;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -124,6 +126,13 @@ impl Cx {
         self.envelope.header()
     }
 
+    /// The trace of which the call is a part, if its caller has said one: by the header
+    /// `traceparent` of HTTP, or by its options.
+    #[must_use]
+    pub fn trace_parent(&self) -> Option<&TraceParent> {
+        self.envelope.trace_parent().map(|trace| &**trace)
+    }
+
     /// What subscribers can filter the notification of this operation by.
     pub fn notify_keys<K: Into<String>>(&self, keys: impl IntoIterator<Item = K>) {
         *self.keys.lock() = keys.into_iter().map(Into::into).collect();
@@ -213,18 +222,22 @@ impl Cx {
             .map(crate::Subscription::keep)
     }
 
-    /// Writes to the node's log.
+    /// Writes to the node's log, with the trace of the call.
     pub fn info(&self, text: &str) {
-        self.common()
-            .shared
-            .log(Level::Info, "service", &self.common().path, text);
+        self.log(Level::Info, text);
     }
 
-    /// Writes to the node's log that something is not as it should be.
+    /// Writes to the node's log that something is not as it should be, with the trace of the call.
     pub fn warn(&self, text: &str) {
-        self.common()
+        self.log(Level::Warning, text);
+    }
+
+    fn log(&self, level: Level, text: &str) {
+        let common = self.common();
+        let trace = self.trace_parent();
+        common
             .shared
-            .log(Level::Warning, "service", &self.common().path, text);
+            .log_of(level, "service", &common.path, text, trace);
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn call_out(
 ) -> Result<Answering, Fault> {
     let context = CallContext::current();
     let waiting = context.link();
+    options.inherit_trace(&context);
     let Some((own, until, within)) = context.call_out(remote.path(), options.within)? else {
         return Ok(remote.call(name, body, options));
     };

@@ -11,7 +11,7 @@ use crate::lifecycle::Lifecycle;
 use crate::report::{Captured, Level, LogEntry, NodeReporter, Record, Traced};
 use crate::spec::Spec;
 use crate::store::StoreWriter;
-use crate::{Fault, FaultCode};
+use crate::{Fault, FaultCode, TraceParent};
 use motet_dispatch::{Causality, DispatcherQueue, Enqueue, QueueConfig};
 use motet_sync::{Mutex, Serial};
 use serde_json::Value;
@@ -122,6 +122,18 @@ impl NodeShared {
 
     /// Writes to the log. What the log has no room for is gone.
     pub(crate) fn log(&self, level: Level, category: &str, service: &str, text: &str) {
+        self.log_of(level, category, service, text, None);
+    }
+
+    /// As [`NodeShared::log`], of a call that is a part of a trace.
+    pub(crate) fn log_of(
+        &self,
+        level: Level,
+        category: &str,
+        service: &str,
+        text: &str,
+        trace: Option<&TraceParent>,
+    ) {
         if let Some(reporter) = self.reporter() {
             let entry = LogEntry {
                 at_ms: self.elapsed_ms(),
@@ -129,6 +141,7 @@ impl NodeShared {
                 category: category.to_owned(),
                 service: service.to_owned(),
                 text: text.to_owned(),
+                trace_parent: trace.map(ToString::to_string),
             };
             reporter.log(entry);
         }
@@ -151,6 +164,7 @@ impl NodeShared {
                 body: traced.body,
                 answer: answer.as_ref().ok().cloned(),
                 fault: answer.as_ref().err().map(ToString::to_string),
+                trace_parent: traced.trace_parent.as_deref().map(ToString::to_string),
             };
             reporter.captured(captured);
         }

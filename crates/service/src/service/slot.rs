@@ -323,7 +323,7 @@ impl<C: Contract> OperationBody<C> {
             }
             OperationBody::Get(_) => (Verb::Get, Group::Concurrent),
             OperationBody::Replace(..) => (Verb::Replace, Group::Exclusive),
-            OperationBody::Patch(..) => (Verb::Update, Group::Exclusive),
+            OperationBody::Patch(patch, _) => (patch.verb(), Group::Exclusive),
             OperationBody::Save(_) | OperationBody::Own(_) => (Verb::Submit, Group::Exclusive),
             OperationBody::Subscribe(_) | OperationBody::Unsubscribe(..) => {
                 (Verb::Subscribe, Group::Concurrent)

@@ -2,7 +2,8 @@
 
 use crate::shop::{CornerShop, Line, ShopFault, Stock, everywhere, replayed, shop, threaded};
 use motet_ports::timer::sleep;
-use motet_service::{AnyClient, Create, FaultCode, Lifecycle, Value};
+use motet_service::{AnyClient, Create, EntryChange, FaultCode, Lifecycle, Options, Value};
+use serde_json::json;
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -352,6 +353,59 @@ fn sem_g370_a_merge_patch_is_checked_and_atomic() {
             FaultCode::MessageNotSupported
         );
         assert_eq!(shop.count("figs".into()).await, Ok(2));
+    });
+}
+
+#[test]
+fn sem_g611_an_entry_is_changed_by_its_pointer_or_nothing_is() {
+    everywhere(async |node| {
+        let shop = shop(&node).await;
+        let any = node.find("/shop").unwrap();
+        let change = |pointer: &'static str, change: EntryChange| {
+            any.change_entry(pointer, change, Options::default())
+        };
+        let before = any.state_version();
+        let added = change("/items/figs", EntryChange::Insert(json!(2))).await;
+        let added = added.unwrap();
+        assert_eq!((added.version, added.created), (Some(before + 1), true));
+        change("/nested/0", EntryChange::Upsert(json!([1, 2])))
+            .await
+            .unwrap();
+        change("/nested/0/0", EntryChange::Delete).await.unwrap();
+        let set = change("/ticks", EntryChange::Replace(json!(7))).await;
+        assert!(!set.unwrap().created);
+        for (pointer, wrong, why) in [
+            (
+                "/items/figs",
+                EntryChange::Insert(json!(3)),
+                FaultCode::DuplicateEntry,
+            ),
+            (
+                "/items/plums",
+                EntryChange::Update(json!(3)),
+                FaultCode::UnknownEntry,
+            ),
+            (
+                "/items/figs",
+                EntryChange::Upsert(json!("two")),
+                FaultCode::MessageNotSupported,
+            ),
+            (
+                "/ticks",
+                EntryChange::Delete,
+                FaultCode::MessageNotSupported,
+            ),
+            (
+                "/tocks",
+                EntryChange::Upsert(json!(1)),
+                FaultCode::MessageNotSupported,
+            ),
+        ] {
+            assert_eq!(code(change(pointer, wrong).await), why, "{pointer}");
+        }
+        let state = shop.get().await.unwrap();
+        assert_eq!((state.version, state.items["figs"]), (before + 4, 2));
+        assert_eq!((&*state.nested, state.ticks), (&[vec![2]][..], 7));
     });
 }
 
