@@ -22,4 +22,5 @@ mod stores;
 mod subscriptions;
 mod verbs;
 mod wires;
+mod workflow_lists;
 mod workflows;
