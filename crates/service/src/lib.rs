@@ -34,6 +34,7 @@
 //! | put ranks behind an operation | `#[submit(job)]`, [`Cx::ranks`], [`Job`](system::Job) |
 //! | call several in an order | [`workflow`] |
 //! | see what goes on | the services under `/sys`: [`system`] |
+//! | see all of it together | [`robot`] |
 //!
 //! ```
 //! use motet_dispatch::Dispatcher;
@@ -117,6 +118,7 @@ mod supervise;
 
 #[doc(hidden)]
 pub mod macros;
+pub mod robot;
 pub mod system;
 mod weight;
 pub mod workflow;

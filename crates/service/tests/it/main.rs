@@ -15,8 +15,6 @@ mod network;
 mod nodes;
 mod responses;
 mod restarts;
-#[path = "../../../motet/examples/service_robot/robot.rs"]
-mod robot;
 mod shop;
 mod stores;
 mod subscriptions;
