@@ -31,7 +31,7 @@
 //! | … without its contract | [`AnyClient`] |
 //! | hear of changes | [`Client::subscribe`], [`Subscription`], [`Notification`] |
 //! | keep the state | [`Create::persist`], [`Store`]: [`Redb`], [`Folder`], [`Memory`] |
-//! | put ranks behind an operation | `#[submit(job)]`, [`Cx::ranks`], [`Job`](system::Job) |
+//! | put ranks behind an operation | `#[submit(job)]`, [`Cx::ranks`], [`Ranks::map_reduce`], [`Job`](system::Job) |
 //! | call several in an order | [`workflow`] |
 //! | see what goes on | the services under `/sys`: [`system`] |
 //! | see all of it together | [`robot`] |
