@@ -56,6 +56,7 @@ impl RunStatus {
 /// What is known of a step that was tried.
 #[data]
 #[derive(Default)]
+#[serde(default)]
 pub struct Done {
     /// What it has given, once it has ended; null if that is nothing.
     #[serde(default, deserialize_with = "given")]
