@@ -119,6 +119,18 @@ after = ["go"]
 }
 
 #[test]
+fn sem_g614_the_workflow_of_the_guide_is_one() {
+    const GUIDE: &str = include_str!("../../../../docs/guide/services.md");
+    let mut blocks = GUIDE.split("```toml\n").skip(1);
+    let flow = blocks.find(|block| block.starts_with("[[step]]")).unwrap();
+    let place = ProgramFolder::new();
+    place.write("trip.toml", flow.split("```").next().unwrap());
+    // Nothing is wrong with it but that there is no node.
+    let run = place.run("flow run trip.toml --url http://127.0.0.1:9");
+    run.refusal(&["127.0.0.1:9", "whether the node runs"]);
+}
+
+#[test]
 fn sem_g401_a_workflow_without_steps_and_a_run_without_a_name_are_refused() {
     let place = ProgramFolder::new();
     place.write("towns.toml", TOWNS);
