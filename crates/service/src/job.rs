@@ -291,7 +291,7 @@ impl Ranks {
     ///
     /// ```
     /// use motet_comm::World;
-    /// use motet_service::{Create, Cx, Fault, Node, Service, State, contract, data};
+    /// use motet_service::{Cx, Fault, Service, State, contract, data};
     /// use std::ops::ControlFlow;
     ///
     /// # #[data]
