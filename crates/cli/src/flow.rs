@@ -29,10 +29,14 @@ use crate::stdout::print;
                   steps, each of which calls an operation of a service of the node. The service \
                   /workflow of the node runs it and keeps what has been done: with motet serve --store \
                   it outlives the process, and motet flow resume goes on behind the last step that \
-                  has ended.",
+                  has ended.\n\nA step with for_each is called for each value of a list. When a step fails \
+                  for good, the steps with an undo that had ended are undone, the last first, and the \
+                  run has ended.",
     after_long_help = "A workflow:\n  [[step]]\n  name = \"points\"\n  call = \"/source:make\"\n  with = 50\n\n  \
                        [[step]]\n  name = \"towns\"\n  call = \"/clustering:cluster\"\n  with = { \
-                       clusters = 4, ranks = 2 }\n  after = [\"points\"]\n\nExamples:\n  motet flow run \
+                       clusters = 4, ranks = 2 }\n  after = [\"points\"]\n\nFields of a step: name, call, with, \
+                       for_each, at_once, after, when, timeout_ms, retry = { times, backoff_ms, on }, undo = \
+                       { call, with, timeout_ms, retry }\n\nExamples:\n  motet flow run \
                        towns.toml\n  motet flow run towns.toml --name monday\n  motet flow watch monday\n  \
                        motet flow resume monday\n\nExit codes: 0 all steps have ended, 1 a step has failed \
                        or the run was interrupted, 2 a wrong file, name or option"
@@ -235,7 +239,7 @@ impl<'a> Told<'a> {
             match (run, fault) {
                 // The job has not ended.
                 (_, Some(None)) => {}
-                (Some(run), _) if run.status != RunStatus::Running => return self.end(&run),
+                (Some(run), _) if !run.status.goes_on() => return self.end(&run),
                 (Some(_), None) => {}
                 // Another job carries it out.
                 (Some(_), Some(Some(Some(fault)))) if fault.code() == FaultCode::DuplicateEntry => {
@@ -280,11 +284,7 @@ impl<'a> Told<'a> {
     fn tell(&mut self, run: &Run) -> Result<(), CliError> {
         for (name, done) in &run.steps {
             let before = self.steps.get(name);
-            let is_new = before.is_none_or(|before| {
-                (before.has_ended(), before.faults, before.fault.is_some())
-                    != (done.has_ended(), done.faults, done.fault.is_some())
-            });
-            if is_new {
+            if before.is_none_or(|before| words_of(before) != words_of(done)) {
                 let line = match self.how.json {
                     true => json!({"step": name, "done": done}).to_string(),
                     false => format!("{name}: {}", words_of(done)),
@@ -307,20 +307,32 @@ impl<'a> Told<'a> {
         }
         match run.status {
             RunStatus::Failed => {
-                let failed = run.steps.iter().find(|(_, done)| !done.has_ended());
-                let (step, fault) =
-                    failed.map_or(("?", None), |(step, done)| (step, done.fault.as_ref()));
-                let why = fault.map_or(String::new(), |fault| format!(": {fault}"));
+                let is_undo = run.fault.is_some();
+                let mut steps = run.steps.iter();
+                let failed = steps.find_map(|(step, done)| match is_undo {
+                    true => Some((step, done.undo.fault.as_ref()?)),
+                    false => (!done.has_ended()).then_some((step, done.fault.as_ref()?)),
+                });
+                let what = if is_undo { "undo of the step" } else { "step" };
+                let (step, why) = failed.map_or(("?", String::new()), |(step, fault)| {
+                    (step.as_str(), format!(": {fault}"))
+                });
                 Err(CliError::Flow(format!(
-                    "the step {step:?} of {name} failed{why}; motet flow resume {name} tries it again"
+                    "the {what} {step:?} of {name} failed{why}; motet flow resume {name} tries it again"
+                )))
+            }
+            RunStatus::Undone => {
+                let why = run.fault.as_ref().map_or("", Fault::reason);
+                Err(CliError::Flow(format!(
+                    "{name} was undone: {why}; motet flow run --name gives another run its name"
                 )))
             }
             RunStatus::Interrupted => Err(CliError::Flow(format!(
                 "{name} was interrupted when {ended} of {all} steps had ended; motet flow resume {name} goes on \
                  with it"
             ))),
-            RunStatus::Done | RunStatus::Running if self.how.json => Ok(()),
-            RunStatus::Done | RunStatus::Running => {
+            RunStatus::Done | RunStatus::Running | RunStatus::Undoing if self.how.json => Ok(()),
+            RunStatus::Done | RunStatus::Running | RunStatus::Undoing => {
                 print(|to| writeln!(to, "{name}: {ended} of {all} steps have ended"))
             }
         }
@@ -332,10 +344,16 @@ fn words_of(done: &Done) -> String {
         0 => String::new(),
         faults => format!(" after {faults} faults"),
     };
+    let undo = &done.undo;
+    let called = done.items.iter().filter(|item| item.out.is_some()).count();
     match (&done.out, &done.fault) {
+        _ if undo.all => "undone".to_owned(),
+        _ if undo.fault.is_some() => format!("its undo: fault {}", undo.faults),
+        _ if undo.calls > 0 => format!("{} calls undone", undo.calls),
         (Some(_), _) => format!("done{tries}"),
         _ if done.left_out => "left out".to_owned(),
         (None, Some(fault)) => format!("fault {}: {fault}", done.faults),
+        (None, None) if called > 0 => format!("{called} calls done"),
         (None, None) => "begun".to_owned(),
     }
 }

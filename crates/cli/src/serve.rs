@@ -27,13 +27,13 @@ use told_store::ToldStore;
     about = "Serve services by HTTP",
     long_about = "Serve services by HTTP, until it is interrupted.\n\nA manifest (TOML or JSON) names \
                   the services, their paths and partners. Without one there is a demonstration: a \
-                  robot in a room (/world, /drive, /bumper) and points that are clustered on ranks \
-                  (/source, /clustering); /workflow runs what motet flow gives it. Other machines can \
-                  reach it when it has keys.",
-    after_long_help = "Types of services: sim-world, sim-drive, sim-bumper, four-towns, \
-                       rank-clustering, workflow\n\nExamples:\n  motet serve\n  motet serve house.toml --listen \
+                  robot in a room (/world, /drive, /bumper, /laser, and /explorer, which moves it when it \
+                  is told to) and points that are clustered on ranks (/source, /clustering); /workflow \
+                  runs what motet flow gives it. Other machines can reach it when it has keys.",
+    after_long_help = "Types of services: sim-world, sim-drive, gentle-drive, sim-bumper, \
+                       sim-laser, wanderer, four-towns, rank-clustering, workflow\n\nExamples:\n  motet serve\n  motet serve house.toml --listen \
                        127.0.0.1:8080 --store house.redb\n  motet call /drive set_power left=0.5 \
-                       right=0.5\n  motet watch /bumper"
+                       right=0.5\n  motet call /explorer explore true\n  motet watch /bumper"
 )]
 pub struct ServeArgs {
     /// The services [default: a demonstration]

@@ -29,6 +29,8 @@ const PIECES: &[&str] = &[
     "1.5,",
     "a = ",
     "\"${a.out/0}\",",
+    "\"undo\": {},",
+    "\"for_each\": [",
     "*",
     ": ",
     " get",
@@ -61,6 +63,8 @@ const FLOWS: Corpus = Corpus {
          [[step]]\nname = \"b\"\ncall = \"/x:y\"\n",
         "{\"step\": [{\"name\": \"b\", \"call\": \"/x:y\", \"when\": \"${a.out}\"}, \
          {\"name\": \"a\", \"call\": \"/x:z\"}]}",
+        "{\"step\": [{\"name\": \"a\", \"call\": \"/x:y\", \"for_each\": [1], \"with\": \"${item}\", \
+         \"undo\": {\"call\": \"/x:z\", \"with\": \"${a.out}\"}}]}",
     ],
     pieces: PIECES,
 };

@@ -6,11 +6,12 @@ use crate::service::{Common, NodeShared, OwnThreads};
 use crate::spec::Spec;
 use crate::system::{Finished, JobClient, JobRequest, JobService, JobState, Progress};
 use crate::{Client, Cx, Fault, FaultCode, data};
-use motet_comm::{Communicator, World};
+use motet_comm::{CommError, Communicator, World};
 use motet_dispatch::{Causalities, Causality, spawn, spawn_here};
 use serde_json::Value;
 use std::fmt;
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -270,6 +271,101 @@ impl Ranks {
         }
         Ok(outcome.results)
     }
+
+    /// Runs an iterative MapReduce and waits for its result. A step is one map of every rank over
+    /// its share of the data, which stays with it, and one reduction: the parts are merged in the
+    /// order of the ranks. Every rank updates its state with the total. The steps end when `update`
+    /// breaks, or with the step `most`.
+    ///
+    /// `merge` must be associative, and `update` depend on nothing but the state and the total.
+    /// With parts that add exactly ([`ExactSum`](motet_comm::ExactSum), whole numbers) the result
+    /// has the same bits for any number of ranks.
+    ///
+    /// The job tells its progress by the steps. When it is cancelled, the ranks end with the step
+    /// that they are in.
+    ///
+    /// # Cancellation
+    /// As for [`Ranks::run`].
+    ///
+    /// # Errors
+    /// As for [`Ranks::run`], and [`OperationCanceled`](FaultCode::OperationCanceled).
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_service::{Cx, Fault, Service, State, contract, data};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # #[data]
+    /// # #[derive(Default)]
+    /// # struct Nothing {}
+    /// #[contract(uri = "doc:powers/1", state = Nothing)]
+    /// trait Powers {
+    ///     /// The largest power of two that is no larger than the sum of the numbers below this.
+    ///     #[submit(job)]
+    ///     async fn below(cx: Cx, limit: u64) -> Result<u64, Fault>;
+    /// }
+    ///
+    /// # #[derive(Service)]
+    /// # #[service(contract = Powers)]
+    /// # struct RankPowers { #[state] nothing: State<Nothing> }
+    /// impl Powers for RankPowers {
+    ///     async fn below(cx: Cx, limit: u64) -> Result<u64, Fault> {
+    ///         let ranks = cx.ranks(World::threads(3));
+    ///         let found = ranks.map_reduce(
+    ///             (1, 64),
+    ///             move |comm, _: &u64| (comm.rank() as u64..limit).step_by(comm.size()).sum::<u64>(),
+    ///             |a, b| a + b,
+    ///             |power, sum| match power * 2 > sum {
+    ///                 true => ControlFlow::Break(power),
+    ///                 false => ControlFlow::Continue(power * 2),
+    ///             },
+    ///         );
+    ///         found.await
+    ///     }
+    /// }
+    /// ```
+    pub async fn map_reduce<S, P>(
+        self,
+        (begin, most): (S, u32),
+        map: impl Fn(&Communicator, &S) -> P + Send + Sync + 'static,
+        merge: impl Fn(P, P) -> P + Send + Sync + 'static,
+        update: impl Fn(S, P) -> ControlFlow<S, S> + Send + Sync + 'static,
+    ) -> Result<S, Fault>
+    where
+        S: Clone + Send + Sync + 'static,
+        P: Clone + motet_comm::Value + Sync,
+    {
+        let cx = self.cx.clone();
+        let results = self.run(async move |comm| -> Result<Option<S>, CommError> {
+            let mut state = begin.clone();
+            for step in 1..=most {
+                // All ranks hear in the same step that the job was cancelled.
+                let part = (map(&comm, &state), cx.is_cancelled());
+                let join = |a: (P, bool), b: (P, bool)| (merge(a.0, b.0), a.1 || b.1);
+                let (total, is_cancelled) = comm.allreduce(part, join).await?;
+                if is_cancelled {
+                    return Ok(None);
+                }
+                if comm.rank() == 0 && is_worth_telling(step, most) {
+                    let note = format!("step {step}, {most} at most");
+                    cx.progress(f64::from(step) / f64::from(most), &note);
+                }
+                match update(state, total) {
+                    ControlFlow::Continue(next) => state = next,
+                    ControlFlow::Break(result) => return Ok(Some(result)),
+                }
+            }
+            Ok(Some(state))
+        });
+        let first = results.await?.into_iter().next().flatten();
+        first.ok_or_else(|| Fault::new(FaultCode::OperationCanceled, "the job was cancelled"))
+    }
+}
+
+/// The first step is, and each that makes another hundredth of them.
+fn is_worth_telling(step: u32, most: u32) -> bool {
+    let hundredths = |step: u32| u64::from(step) * 100 / u64::from(most);
+    step == 1 || hundredths(step) > hundredths(step - 1)
 }
 
 impl fmt::Debug for Ranks {

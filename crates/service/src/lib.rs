@@ -31,9 +31,10 @@
 //! | … without its contract | [`AnyClient`] |
 //! | hear of changes | [`Client::subscribe`], [`Subscription`], [`Notification`] |
 //! | keep the state | [`Create::persist`], [`Store`]: [`Redb`], [`Folder`], [`Memory`] |
-//! | put ranks behind an operation | `#[submit(job)]`, [`Cx::ranks`], [`Job`](system::Job) |
+//! | put ranks behind an operation | `#[submit(job)]`, [`Cx::ranks`], [`Ranks::map_reduce`], [`Job`](system::Job) |
 //! | call several in an order | [`workflow`] |
 //! | see what goes on | the services under `/sys`: [`system`] |
+//! | see all of it together | [`robot`] |
 //!
 //! ```
 //! use motet_dispatch::Dispatcher;
@@ -119,6 +120,7 @@ mod trace_parent;
 
 #[doc(hidden)]
 pub mod macros;
+pub mod robot;
 pub mod system;
 mod weight;
 pub mod workflow;

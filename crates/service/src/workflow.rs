@@ -3,13 +3,18 @@
 //! ```text
 //!   flow (TOML, JSON) ──► run ──► steps that need nothing more ──► call, key run/step/try ──► recorded ──► next steps
 //!                                                                       └─ fault: again, if its retry says so
+//!                                                                          └─ for good: undo, the last step first
 //! ```
 //!
 //! A flow is itself run by a service, [`Workflow`], whose state is what has been done. With a store
 //! each step is committed when it has ended, so that a run which was interrupted
 //! [goes on](WorkflowsClient::resume) where it was.
 //!
-//! - `flow.rs`: what is to be done, and what is wrong with it; `run.rs`: how it is done.
+//! A step with `for_each` is carried out for each value of a list, some of them at once. When a
+//! step fails for good, what was done before is undone by the steps that have an `undo`.
+//!
+//! - `flow.rs`: what is to be done, and what is wrong with it; `run.rs`: how a run is carried out.
+//! - `carry.rs`: how a step is; `undo.rs`: how it is undone; `scope.rs`: what its texts stand for.
 //!
 //! ```
 //! use motet_service::workflow::Flow;
@@ -27,74 +32,41 @@
 //!     retry = { times = 3, backoff_ms = 100, on = ["Unavailable"] }
 //! "#)?;
 //! assert_eq!(flow.steps[1].needs(), ["fetch"]);
+//! let flow = Flow::read(r#"
+//!     [[step]]
+//!     name = "rooms"
+//!     call = "/hotels:book"
+//!     for_each = ["Rome", "Oslo"]
+//!     with = { town = "${item}", nights = 2 }
+//!     undo = { call = "/hotels:cancel", with = { number = "${rooms.out/number}" } }
+//!
+//!     [[step]]
+//!     name = "flight"
+//!     call = "/flights:book"
+//!     after = ["rooms"]
+//! "#)?;
+//! assert!(flow.steps[0].undo.is_some());
 //! let wrong = Flow::read(r#"{"step": [{"name": "a", "call": "/x:y", "after": ["b"]}]}"#);
 //! assert!(wrong.unwrap_err().reason().contains("\"b\""));
 //! # Ok::<(), motet_service::Fault>(())
 //! ```
 
+mod call;
+mod carry;
+mod failure;
 mod flow;
+mod reference;
 mod run;
+mod runs;
+mod scope;
+mod together;
+mod undo;
 
-pub use flow::{Flow, Retry, Step};
+pub use flow::{Flow, Retry, Step, Undo};
+pub use runs::{CallDone, Done, Run, RunStatus, Runs, Undone};
 
-use crate::{Cx, Fault, FaultCode, Service, State, Value, contract, data};
+use crate::{Cx, Fault, FaultCode, Service, State, contract, data};
 use std::collections::BTreeMap;
-
-/// The runs of a workflow service, by their names.
-#[data]
-#[derive(Default)]
-pub struct Runs {
-    /// All of them.
-    pub runs: BTreeMap<String, Run>,
-}
-
-/// A run: a flow, and how far it is.
-#[data]
-pub struct Run {
-    /// What is to be done.
-    pub flow: Flow,
-    /// What has been done of it.
-    pub steps: BTreeMap<String, Done>,
-    /// How it stands.
-    pub status: RunStatus,
-}
-
-/// How a run stands.
-#[data]
-#[derive(Copy, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// It goes on.
-    Running,
-    /// Its process has ended before it, or its job was cancelled; it goes on when it is resumed.
-    Interrupted,
-    /// All steps have ended.
-    Done,
-    /// A step has failed; it is tried again when the run is resumed.
-    Failed,
-}
-
-/// What is known of a step that was tried.
-#[data]
-#[derive(Default)]
-pub struct Done {
-    /// What it has given, once it has ended.
-    pub out: Option<Value>,
-    /// It was left out: its condition did not hold, or it needs one that was left out.
-    pub left_out: bool,
-    /// How many tries were answered with a fault.
-    pub faults: u32,
-    /// The last fault.
-    pub fault: Option<Fault>,
-}
-
-impl Done {
-    /// Whether nothing is left to do.
-    #[must_use]
-    pub fn has_ended(&self) -> bool {
-        self.out.is_some() || self.left_out
-    }
-}
 
 /// A run that is to begin.
 #[data]
@@ -116,13 +88,39 @@ pub struct StepDone {
     pub done: Done,
 }
 
-/// How a run has ended.
+/// What has become of a call for one value of a list.
+#[data]
+pub struct ItemDone {
+    /// The run.
+    pub run: String,
+    /// The step.
+    pub step: String,
+    /// Which value, from 0.
+    pub at: usize,
+    /// What is known of the call now.
+    pub done: CallDone,
+}
+
+/// What has become of the undo of a step.
+#[data]
+pub struct StepUndone {
+    /// The run.
+    pub run: String,
+    /// The step.
+    pub step: String,
+    /// What is known of it now.
+    pub undo: Undone,
+}
+
+/// How a run has ended, or goes on.
 #[data]
 pub struct RunEnded {
     /// The run.
     pub run: String,
     /// How it stands.
     pub status: RunStatus,
+    /// Why what it has done is undone from now on.
+    pub fault: Option<Fault>,
 }
 
 /// Runs flows.
@@ -132,7 +130,8 @@ pub trait Workflows {
     #[submit(job)]
     async fn run(cx: Cx, begin: Begin) -> Result<Run, Fault>;
     /// Goes on with a run that was interrupted or has failed. The job has the fault
-    /// `DuplicateEntry` while another carries the run out.
+    /// `DuplicateEntry` while another carries the run out, and `PreconditionFailed` when the run
+    /// was undone.
     #[submit(job)]
     async fn resume(cx: Cx, name: String) -> Result<Run, Fault>;
     /// How a run stands.
@@ -144,6 +143,12 @@ pub trait Workflows {
     /// Notes what has become of a step.
     #[update]
     fn record(&mut self, step: StepDone) -> Result<(), Fault>;
+    /// Notes what has become of a call for one value of a list.
+    #[update]
+    fn record_item(&mut self, item: ItemDone) -> Result<(), Fault>;
+    /// Notes what has become of the undo of a step.
+    #[update]
+    fn record_undo(&mut self, step: StepUndone) -> Result<(), Fault>;
     /// Notes how a run stands.
     #[update]
     fn set_status(&mut self, ended: RunEnded) -> Result<(), Fault>;
@@ -160,7 +165,7 @@ pub struct Workflow {
 impl Workflow {
     /// Whatever ran when the state was stored does not run any more.
     async fn begin(&mut self, _: &Cx) -> Result<(), Fault> {
-        let is_running = |run: &Run| run.status == RunStatus::Running;
+        let is_running = |run: &Run| run.status.goes_on();
         if self.runs.runs.values().any(is_running) {
             let runs = self.runs.runs.values_mut();
             runs.filter(|run| is_running(run))
@@ -209,29 +214,79 @@ impl Workflows for Workflow {
             flow,
             steps: BTreeMap::new(),
             status: RunStatus::Running,
+            fault: None,
         };
         self.runs.runs.insert(name, run);
         Ok(())
     }
 
     fn record(&mut self, step: StepDone) -> Result<(), Fault> {
-        let known = self.of(&step.run)?.steps.entry(step.step).or_default();
+        let run = self.of(&step.run)?;
+        let ended = run.steps.values().filter(|done| done.has_ended()).count();
+        let known = run.steps.entry(step.step).or_default();
         // A job that was cancelled may have posted this before the next one has begun. The first
         // to record a step is right: their calls had the same key.
-        if !known.has_ended() {
-            *known = step.done;
+        if known.has_ended() {
+            return Ok(());
+        }
+        let items = std::mem::replace(known, step.done).items;
+        match known.has_ended() {
+            true => known.place = ended + 1,
+            false => known.items = items,
+        }
+        Ok(())
+    }
+
+    fn record_item(&mut self, item: ItemDone) -> Result<(), Fault> {
+        let ItemDone {
+            run,
+            step,
+            at,
+            done,
+        } = item;
+        let run = self.of(&run)?;
+        let of = run.flow.steps.iter().find(|one| one.name == step);
+        let most = of.map_or(0, Step::most_at_once);
+        let known = run.steps.entry(step).or_default();
+        if known.has_ended() {
+            return Ok(());
+        }
+        // They begin in the order of the list.
+        if at >= known.items.len().saturating_add(most) {
+            let reason = format!("the step has not called for item {at}");
+            return Err(Fault::unknown_entry(reason));
+        }
+        if known.items.len() <= at {
+            known.items.resize_with(at + 1, CallDone::default);
+        }
+        // As above.
+        if known.items[at].out.is_none() {
+            known.fault = done.fault.clone().or(known.fault.take());
+            known.items[at] = done;
+        }
+        known.faults = known.items.iter().map(|item| item.faults).sum();
+        Ok(())
+    }
+
+    fn record_undo(&mut self, step: StepUndone) -> Result<(), Fault> {
+        let known = self.of(&step.run)?.steps.entry(step.step).or_default();
+        // As above.
+        if !known.undo.all && known.undo.calls <= step.undo.calls {
+            known.undo = step.undo;
         }
         Ok(())
     }
 
     fn set_status(&mut self, ended: RunEnded) -> Result<(), Fault> {
         let run = self.runs.runs.get(&ended.run);
-        let is_over = run.is_some_and(|run| run.status != RunStatus::Running);
+        let is_over = run.is_some_and(|run| !run.status.goes_on());
         // Its job was cancelled when the end of the run was on its way.
         if ended.status == RunStatus::Interrupted && is_over {
             return Ok(());
         }
-        self.of(&ended.run)?.status = ended.status;
+        let run = self.of(&ended.run)?;
+        run.status = ended.status;
+        run.fault = ended.fault.or(run.fault.take());
         Ok(())
     }
 }

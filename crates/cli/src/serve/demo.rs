@@ -1,35 +1,18 @@
-//! The services of the demonstration: a robot in a room, points that are clustered on ranks,
-//! workflows.
+//! The services of the demonstration: a robot in a room ([`motet_service::robot`]), points that are
+//! clustered on ranks, workflows.
 //!
 //! ```text
-//!  /drive ──► /world ──► (each tenth of a second) ──► /bumper          /source ──► /clustering, a job on ranks
+//!  /drive ──► /world ──► /bumper, /laser ──► /explorer ──► /drive          /source ──► /clustering, a job on ranks
 //! ```
 
-use motet_comm::World as Ranks;
+use motet_comm::World;
 use motet_mining::{Annealing, Clusters, Control, Points};
 use motet_service::workflow::Workflow;
-use motet_service::{
-    Cx, Fault, NodeBuilder, Notification, Service, State, Subscribe, contract, data,
-};
-use std::f64::consts::PI;
+use motet_service::{Cx, Fault, NodeBuilder, Service, State, contract, data, robot};
 use std::num::{NonZeroU8, NonZeroU16};
 
-/// What serves when no manifest is named.
+/// What serves beside the robot when no manifest is named.
 const MANIFEST: &str = r#"
-[[service]]
-type = "sim-world"
-at = "/world"
-
-[[service]]
-type = "sim-drive"
-at = "/drive"
-partners = { world = "/world" }
-
-[[service]]
-type = "sim-bumper"
-at = "/bumper"
-partners = { world = "/world" }
-
 [[service]]
 type = "four-towns"
 at = "/source"
@@ -46,167 +29,15 @@ at = "/workflow"
 /// What serves when no manifest is named; runs of workflows last where there is a store.
 pub(super) fn manifest(lasts: bool) -> String {
     let persist = if lasts { "persist = \"each\"\n" } else { "" };
-    format!("{MANIFEST}{persist}")
+    format!("{}{MANIFEST}{persist}", robot::MANIFEST)
 }
 
 /// Lets a node make the services of this program.
 pub(super) fn register(node: NodeBuilder) -> NodeBuilder {
-    node.register::<SimWorld>()
-        .register::<SimDrive>()
-        .register::<SimBumper>()
+    robot::register(node)
         .register::<FourTowns>()
         .register::<RankClustering>()
         .register::<Workflow>()
-}
-
-/// The side of the room.
-const SIDE: f64 = 10.0;
-
-/// A room of 10 by 10 with a robot in it.
-#[data]
-#[derive(Default, PartialEq)]
-struct Room {
-    /// Tenths of a second since the begin.
-    step: u64,
-    x: f64,
-    y: f64,
-    heading: f64,
-    left: f64,
-    right: f64,
-    /// The robot stands against a wall.
-    touches: bool,
-}
-
-/// The power of two motors, each from -1 to 1. One that is not named has none.
-#[data]
-#[derive(Default, PartialEq)]
-#[serde(default)]
-struct Power {
-    left: f64,
-    right: f64,
-}
-
-#[contract(uri = "motet:world/1", state = Room)]
-trait World {
-    /// What the motors do, each from -1 to 1.
-    #[update]
-    fn set_power(&mut self, power: Power) -> Result<(), Fault>;
-    /// A tenth of a second passes.
-    #[every(seconds = 0.1)]
-    fn step(&mut self);
-}
-
-#[derive(Service)]
-#[service(contract = World)]
-struct SimWorld {
-    #[state]
-    room: State<Room>,
-}
-
-impl World for SimWorld {
-    fn set_power(&mut self, power: Power) -> Result<(), Fault> {
-        let Power { left, right } = power;
-        for (name, power) in [("left", left), ("right", right)] {
-            if !(-1.0..=1.0).contains(&power) {
-                let said = format!("{name} is {power}: a power is from -1 to 1");
-                return Err(Fault::failed(said));
-            }
-        }
-        (self.room.left, self.room.right) = (left, right);
-        Ok(())
-    }
-
-    fn step(&mut self) {
-        let room = &mut *self.room;
-        if room.left == 0.0 && room.right == 0.0 && !room.touches {
-            return;
-        }
-        room.step += 1;
-        room.heading = (room.heading + (room.right - room.left) * 0.1).rem_euclid(2.0 * PI);
-        let way = (room.left + room.right) / 2.0 * 0.1;
-        let (x, y) = (
-            room.x + way * room.heading.cos(),
-            room.y + way * room.heading.sin(),
-        );
-        (room.x, room.y) = (x.clamp(0.0, SIDE), y.clamp(0.0, SIDE));
-        room.touches = (room.x, room.y) != (x, y);
-    }
-}
-
-/// What the drive has been told.
-#[data]
-#[derive(Default)]
-struct Motors {
-    commands: u64,
-}
-
-#[contract(uri = "motet:drive/1", state = Motors)]
-trait Drive {
-    /// Sets the power of both motors, each from -1 to 1.
-    #[update]
-    async fn set_power(&mut self, power: Power) -> Result<(), Fault>;
-}
-
-#[derive(Service)]
-#[service(contract = Drive)]
-struct SimDrive {
-    #[state]
-    motors: State<Motors>,
-    #[partner(policy = UseExisting)]
-    world: WorldClient,
-}
-
-impl Drive for SimDrive {
-    async fn set_power(&mut self, power: Power) -> Result<(), Fault> {
-        self.world.set_power(power).await?;
-        self.motors.commands += 1;
-        Ok(())
-    }
-}
-
-/// What the bumper has felt.
-#[data]
-#[derive(Default)]
-struct Touches {
-    touches: bool,
-    /// How often it began to touch.
-    bumps: u64,
-}
-
-#[contract(uri = "motet:bumper/1", state = Touches)]
-trait Bumper {
-    /// The world has changed.
-    #[notified]
-    async fn changed(&mut self, by: Notification<WorldContract>);
-}
-
-#[derive(Service)]
-#[service(contract = Bumper, start = begin)]
-struct SimBumper {
-    #[state]
-    felt: State<Touches>,
-    #[partner(policy = UseExisting)]
-    world: WorldClient,
-}
-
-impl SimBumper {
-    async fn begin(&mut self, cx: &Cx) -> Result<(), Fault> {
-        let steps = Subscribe::all().operation("step");
-        cx.subscribe::<BumperClient, _>(&self.world, steps, BumperRequest::Changed)
-            .await
-    }
-}
-
-impl Bumper for SimBumper {
-    async fn changed(&mut self, _: Notification<WorldContract>) {
-        let Ok(room) = self.world.get().await else {
-            return;
-        };
-        if room.touches != self.felt.touches {
-            self.felt.touches = room.touches;
-            self.felt.bumps += u64::from(room.touches);
-        }
-    }
 }
 
 /// Points of a town, at most: the state is sent as a whole.
@@ -298,7 +129,7 @@ impl Clustering for RankClustering {
             ..Annealing::default()
         };
         let ranks = cx
-            .ranks(Ranks::threads(wanted.ranks.get().into()))
+            .ranks(World::threads(wanted.ranks.get().into()))
             .profile();
         let parts =
             ranks.run(async move |comm| method.fit(&comm, &points, &Control::default()).await);

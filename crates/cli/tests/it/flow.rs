@@ -57,6 +57,80 @@ fn sem_g401_a_workflow_runs_to_its_end_with_its_steps_told() {
 }
 
 #[test]
+fn sem_g401_a_step_that_gives_nothing_has_ended() {
+    let place = ProgramFolder::new();
+    place.write(
+        "stop.toml",
+        "[[step]]\nname = 'stop'\ncall = '/drive:set_power'\nwith = { left = 0, right = 0 }\n",
+    );
+    let serving = Serving::start(&place, "");
+    let run = place.run(&format!("flow run stop.toml --url {}", serving.url));
+    let told = run.quiet_success();
+    assert!(told.contains("stop: done"), "{told}");
+    assert!(told.contains("stop: 1 of 1 steps have ended"), "{told}");
+    serving.interrupt();
+}
+
+#[test]
+fn sem_g614_lists_and_what_is_undone_are_told() {
+    let place = ProgramFolder::new();
+    place.write(
+        "trip.toml",
+        r#"
+[[step]]
+name = "towns"
+call = "/source:make"
+for_each = [1, 2]
+at_once = 1
+with = "${item}"
+
+[[step]]
+name = "go"
+call = "/drive:set_power"
+with = { left = 0.25, right = 0.25 }
+after = ["towns"]
+undo = { call = "/drive:set_power", with = { left = 0, right = 0 } }
+
+[[step]]
+name = "fly"
+call = "/drive:fly"
+after = ["go"]
+"#,
+    );
+    let serving = Serving::start(&place, "");
+    let run = place.run(&format!("flow run trip.toml --url {}", serving.url));
+    assert_eq!(run.code, 1, "{run:?}");
+    for line in ["towns: done", "go: undone"] {
+        assert!(run.out.lines().any(|told| told == line), "{line}: {run:?}");
+    }
+    for words in ["trip was undone", "\"fly\"", "--name"] {
+        assert!(run.err.contains(words), "{words}: {run:?}");
+    }
+    assert_eq!(serving.answer(&place, "/drive")["commands"], 2);
+    assert_eq!(serving.answer(&place, "/world")["left"], 0.0);
+    let runs = serving.answer(&place, "/workflow")["runs"].clone();
+    assert_eq!(runs["trip"]["steps"]["towns"]["out"], json!([4, 8]));
+    let again = place.run(&format!("flow resume trip --url {}", serving.url));
+    assert!(
+        again.code == 1 && again.err.contains("was undone"),
+        "{again:?}"
+    );
+    serving.interrupt();
+}
+
+#[test]
+fn sem_g614_the_workflow_of_the_guide_is_one() {
+    const GUIDE: &str = include_str!("../../../../docs/guide/services.md");
+    let mut blocks = GUIDE.split("```toml\n").skip(1);
+    let flow = blocks.find(|block| block.starts_with("[[step]]")).unwrap();
+    let place = ProgramFolder::new();
+    place.write("trip.toml", flow.split("```").next().unwrap());
+    // Nothing is wrong with it but that there is no node.
+    let run = place.run("flow run trip.toml --url http://127.0.0.1:9");
+    run.refusal(&["127.0.0.1:9", "whether the node runs"]);
+}
+
+#[test]
 fn sem_g401_a_workflow_without_steps_and_a_run_without_a_name_are_refused() {
     let place = ProgramFolder::new();
     place.write("towns.toml", TOWNS);

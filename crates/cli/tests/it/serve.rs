@@ -105,6 +105,38 @@ fn sem_g422_a_demonstration_serves_is_called_and_ends() {
 }
 
 #[test]
+fn sem_g422_the_robot_of_the_demonstration_explores_when_it_is_told_to() {
+    let place = ProgramFolder::new();
+    let serving = Serving::start(&place, "");
+    let explorer = || serving.answer(&place, "/explorer");
+    assert_eq!(
+        explorer(),
+        json!({"explores": false, "sensed": 0, "turns": 0})
+    );
+    serving
+        .call(&place, "/explorer explore true")
+        .quiet_success();
+    let until = Instant::now() + Duration::from_secs(30);
+    while explorer()["sensed"].as_u64() < Some(3) {
+        assert!(Instant::now() < until, "{}", explorer());
+    }
+    let seen = serving.answer(&place, "/laser");
+    assert_eq!(seen["beams"].as_array().map(Vec::len), Some(360));
+    assert!(serving.answer(&place, "/bumper")["step"].as_u64() > Some(0));
+    let commands = serving.answer(&place, "/drive")["commands"].as_u64();
+    assert!(commands > Some(1), "{commands:?}");
+    serving
+        .call(&place, "/explorer explore false")
+        .quiet_success();
+    let world = serving.answer(&place, "/world");
+    assert_eq!(
+        (&world["left"], &world["right"]),
+        (&json!(0.0), &json!(0.0))
+    );
+    assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
 fn sem_g423_what_a_service_tells_is_printed_line_by_line() {
     let place = ProgramFolder::new();
     let serving = Serving::start(&place, "");

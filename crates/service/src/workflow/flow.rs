@@ -1,9 +1,11 @@
 //! What a workflow is to do.
 
+use super::reference::{Reference, each_text};
 use crate::{Fault, FaultCode, Value, texts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU16;
 
 /// Steps, each of which calls an operation of a service. A step begins when those have ended that
 /// it needs.
@@ -27,12 +29,35 @@ pub struct Step {
     /// The body. A text `${fetch.out}` in it stands for what the step `fetch` has given,
     /// `${fetch.out/points/0}` for a part of that, found by its JSON Pointer.
     pub with: Value,
+    /// A list, or a text that stands for one. The operation is called once for each of its values:
+    /// `${item}` in `with` stands for the value, `${item/name}` for a part of it. The step gives
+    /// the list of what these calls have given, in the order of the values.
+    pub for_each: Value,
+    /// How many of these calls run at once; 8 when it is not said.
+    pub at_once: Option<NonZeroU16>,
     /// Steps that must have ended before.
     pub after: Vec<String>,
     /// Such a text: the step is left out when it stands for `false`, null or nothing.
     pub when: Option<String>,
     /// How long each try may take, with the job that it begins: that is cancelled then. Else a call
     /// has the node's limit, and a job has none.
+    pub timeout_ms: Option<u64>,
+    /// What is done about faults.
+    pub retry: Retry,
+    /// What undoes it, when another step fails for good.
+    pub undo: Option<Box<Undo>>,
+}
+
+/// A call that undoes a step, or each call of one with a list.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Undo {
+    /// The path of the service, a colon, the operation.
+    pub call: String,
+    /// The body. The name of the step itself stands for what the call has given that is undone,
+    /// `${item}` for the value of the list that it was for. Others are those that the step needs.
+    pub with: Value,
+    /// How long each try may take.
     pub timeout_ms: Option<u64>,
     /// What is done about faults.
     pub retry: Retry,
@@ -50,10 +75,12 @@ pub struct Retry {
     pub on: Vec<FaultCode>,
 }
 
-/// A text that stands for what a step has given, or a part of it.
-pub(super) struct Reference<'a> {
-    pub(super) step: &'a str,
-    pub(super) pointer: &'a str,
+/// A call as a step says it, or its undo.
+#[derive(Clone, Copy)]
+pub(super) struct FlowCall<'a> {
+    call: &'a str,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) retry: &'a Retry,
 }
 
 impl Flow {
@@ -117,27 +144,33 @@ impl Step {
     #[must_use]
     pub fn needs(&self) -> Vec<&str> {
         let mut needs: BTreeSet<&str> = self.after.iter().map(String::as_str).collect();
-        let mut of_text = |text| needs.extend(Reference::read(text).map(|found| found.step));
-        texts(&self.with, &mut of_text);
+        let mut of_text = |text| needs.extend(Reference::read(text).and_then(Reference::step));
+        each_text(&self.with, &mut of_text);
+        each_text(&self.for_each, &mut of_text);
         self.when.as_deref().map(of_text);
         needs.into_iter().collect()
     }
 
-    /// The path of the service, and the operation.
-    pub(super) fn target(&self) -> Result<(&str, &str), Fault> {
-        let target = self.call.rsplit_once(':');
-        let target = target.filter(|(path, name)| path.starts_with('/') && !name.is_empty());
-        target.ok_or_else(|| {
-            let reason = format!(
-                "has the call {:?}; write call = \"/path:operation\"",
-                self.call
-            );
-            self.wrong(&reason)
-        })
+    /// Whether it calls its operation for each value of a list.
+    pub(super) fn has_list(&self) -> bool {
+        !self.for_each.is_null()
+    }
+
+    /// How many calls of its list run at once.
+    pub(super) fn most_at_once(&self) -> usize {
+        self.at_once.map_or(8, |most| usize::from(most.get()))
+    }
+
+    pub(super) fn forward(&self) -> FlowCall<'_> {
+        FlowCall {
+            call: &self.call,
+            timeout_ms: self.timeout_ms,
+            retry: &self.retry,
+        }
     }
 
     fn check(&self, names: &BTreeSet<&str>) -> Result<(), Fault> {
-        self.target()?;
+        self.check_call("", &self.forward())?;
         if let Some(missing) = self.needs().into_iter().find(|need| !names.contains(need)) {
             let reason = format!(
                 "needs {missing:?} by {}, and there is no such step",
@@ -145,20 +178,93 @@ impl Step {
             );
             return Err(self.wrong(&reason));
         }
-        let mut broken = None;
-        texts(&self.with, &mut |text| {
-            if text.starts_with("${") && Reference::read(text).is_none() {
-                broken = Some(("with", text.to_owned()));
+        self.check_texts()?;
+        self.check_list()?;
+        self.check_undo()
+    }
+
+    fn check_call(&self, of: &str, call: &FlowCall<'_>) -> Result<(), Fault> {
+        call.target().map(drop).ok_or_else(|| {
+            let reason = format!(
+                "has the call {:?}{of}; write call = \"/path:operation\"",
+                call.call
+            );
+            self.wrong(&reason)
+        })
+    }
+
+    /// What begins as a reference is one, of the kind that may be there.
+    fn check_texts(&self) -> Result<(), Fault> {
+        let has_list = self.has_list();
+        let none = Value::Null;
+        let undo = self.undo.as_ref().map_or(&none, |undo| &undo.with);
+        for (field, value, has_items) in [
+            ("with", &self.with, has_list),
+            ("for_each", &self.for_each, false),
+            ("undo", undo, has_list),
+        ] {
+            let mut broken = None;
+            each_text(value, &mut |text| {
+                let is_right = match Reference::read(text) {
+                    Some(Reference::Item { .. }) => has_items,
+                    Some(Reference::Step { .. }) => true,
+                    None => !text.starts_with("${"),
+                };
+                if !is_right {
+                    broken = Some(text);
+                }
+            });
+            if let Some(text) = broken {
+                return Err(self.misread(field, text));
+            }
+        }
+        match &self.when {
+            Some(text) if Reference::read(text).and_then(Reference::step).is_none() => {
+                Err(self.misread("when", text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn misread(&self, field: &str, text: &str) -> Fault {
+        let advice = match Reference::read(text) {
+            Some(Reference::Item { .. }) => {
+                "that is a value of `for_each`, for `with` and `undo` of a step that has one"
+            }
+            _ => "write \"${step.out}\" or \"${step.out/pointer}\"",
+        };
+        self.wrong(&format!("has {text:?} in `{field}`; {advice}"))
+    }
+
+    fn check_list(&self) -> Result<(), Fault> {
+        match &self.for_each {
+            Value::Null if self.at_once.is_some() => {
+                Err(self.wrong("has `at_once` and no `for_each`, for which it would be"))
+            }
+            Value::Null | Value::Array(_) => Ok(()),
+            Value::String(text) if Reference::read(text).is_some() => Ok(()),
+            _ => Err(self.wrong("has a `for_each` that is no list; write one, or \"${step.out}\"")),
+        }
+    }
+
+    /// What undoes it knows what it has given, and what it has needed.
+    fn check_undo(&self) -> Result<(), Fault> {
+        let Some(undo) = &self.undo else {
+            return Ok(());
+        };
+        self.check_call(" in `undo`", &undo.call())?;
+        let needs = self.needs();
+        let mut unknown = None;
+        each_text(&undo.with, &mut |text| {
+            let step = Reference::read(text).and_then(Reference::step);
+            if let Some(step) = step.filter(|step| *step != self.name && !needs.contains(step)) {
+                unknown = Some(step);
             }
         });
-        let when = self.when.clone();
-        let when = when.filter(|text| Reference::read(text).is_none());
-        match broken.or(when.map(|text| ("when", text))) {
+        match unknown {
             None => Ok(()),
-            Some((field, text)) => {
-                let reason = format!(
-                    "has {text:?} in `{field}`; write \"${{step.out}}\" or \"${{step.out/pointer}}\""
-                );
+            Some(step) => {
+                let reason = format!("has {step:?} in `undo`, and does not need it; use `after`");
                 Err(self.wrong(&reason))
             }
         }
@@ -166,10 +272,13 @@ impl Step {
 
     /// The field by which it needs another step.
     fn field_with(&self, need: &str) -> &'static str {
-        let is_meant = |text: &str| Reference::read(text).is_some_and(|found| found.step == need);
+        let is_meant = |text: &str| Reference::read(text).and_then(Reference::step) == Some(need);
+        let mut in_list = false;
+        each_text(&self.for_each, &mut |text| in_list |= is_meant(text));
         match &self.when {
             _ if self.after.iter().any(|name| name == need) => "`after`",
             Some(when) if is_meant(when) => "`when`",
+            _ if in_list => "`for_each`",
             _ => "`with`",
         }
     }
@@ -179,30 +288,28 @@ impl Step {
     }
 }
 
+impl Undo {
+    pub(super) fn call(&self) -> FlowCall<'_> {
+        FlowCall {
+            call: &self.call,
+            timeout_ms: self.timeout_ms,
+            retry: &self.retry,
+        }
+    }
+}
+
+impl<'a> FlowCall<'a> {
+    /// The path of the service, and the operation.
+    pub(super) fn target(&self) -> Option<(&'a str, &'a str)> {
+        let target = self.call.rsplit_once(':');
+        target.filter(|(path, name)| path.starts_with('/') && !name.is_empty())
+    }
+}
+
 impl Retry {
     /// Whether a step is tried again that has been tried so often and has got this fault.
     pub(super) fn again(&self, tries: u32, code: FaultCode) -> bool {
         tries <= self.times && (self.on.is_empty() || self.on.contains(&code))
-    }
-}
-
-impl<'a> Reference<'a> {
-    /// The reference that the text is, if it is one.
-    pub(super) fn read(text: &'a str) -> Option<Self> {
-        let inside = text.strip_prefix("${")?.strip_suffix('}')?;
-        let (step, pointer) = inside.split_once(".out")?;
-        let is_one = !step.is_empty() && (pointer.is_empty() || pointer.starts_with('/'));
-        is_one.then_some(Reference { step, pointer })
-    }
-}
-
-/// Shows all texts in a value.
-fn texts<'a>(value: &'a Value, show: &mut impl FnMut(&'a str)) {
-    match value {
-        Value::String(text) => show(text),
-        Value::Array(values) => values.iter().for_each(|value| texts(value, show)),
-        Value::Object(fields) => fields.values().for_each(|value| texts(value, show)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -249,6 +356,43 @@ mod tests {
                     {"name": "b", "call": "/x:y", "with": "${a.out/0}"},
                     {"name": "c", "call": "/x:y"}]}"#,
                 "need each other, or ones that do: a, b;",
+            ),
+            (
+                r#"{"step": [{"name": "a", "call": "/x:y", "for_each": "${b.out}"}]}"#,
+                "needs \"b\" by `for_each`",
+            ),
+            (
+                r#"{"step": [{"name": "a", "call": "/x:y", "for_each": "all"}]}"#,
+                "`for_each` that is no list",
+            ),
+            (
+                r#"{"step": [{"name": "a", "call": "/x:y", "for_each": [1, "${item}"]}]}"#,
+                "\"${item}\" in `for_each`; that is a value",
+            ),
+            (
+                r#"{"step": [{"name": "a", "call": "/x:y", "with": "${item/0}"}]}"#,
+                "\"${item/0}\" in `with`; that is a value",
+            ),
+            (
+                r#"{"step": [{"name": "a", "call": "/x:y", "at_once": 2}]}"#,
+                "`at_once` and no `for_each`",
+            ),
+            (
+                "[[step]]\nname = \"a\"\ncall = \"/x:y\"\nfor_each = [1]\nat_once = 0",
+                "line 5",
+            ),
+            (
+                r#"{"step": [{"name": "a", "call": "/x:y", "undo": {"call": "y"}}]}"#,
+                "\"y\" in `undo`; write",
+            ),
+            (
+                r#"{"step": [{"name": "a", "call": "/x:y", "undo": {"call": "/x:y", "with": "${b}"}}]}"#,
+                "\"${b}\" in `undo`",
+            ),
+            (
+                r#"{"step": [{"name": "b", "call": "/x:y"},
+                    {"name": "a", "call": "/x:y", "undo": {"call": "/x:z", "with": "${b.out}"}}]}"#,
+                "has \"b\" in `undo`, and does not need it",
             ),
         ];
         for (text, part) in cases {

@@ -18,6 +18,8 @@ const PIECES: &[&str] = &[
     "[[step]]",
     "${a.out}",
     "${a.out/0}",
+    "${item}",
+    "for_each = ",
     "type = 'chain'",
     "{",
     "}",
@@ -63,6 +65,8 @@ with = { of = ["x", "${b.out/0}"] }
 after = ["b"]
 retry = { times = 3, backoff_ms = 5, on = ["Gone"] }
 "#,
+    r#"{"step": [{"name": "a", "call": "/x:y", "for_each": [1, "${b.out}"], "at_once": 2, "with": "${item/0}",
+        "undo": {"call": "/x:z", "with": ["${a.out}", "${item}"]}}, {"name": "b", "call": "/x:y"}]}"#,
     r#"{"step": [{"name": "b", "call": "/x:y", "when": "${a.out}"}, {"name": "a", "call": "/x:z"}]}"#,
 ];
 

@@ -1,7 +1,7 @@
 //! Jobs, and ranks behind them.
 
 use crate::shop::{replay_with, replayed, shop};
-use motet_comm::{CommError, World};
+use motet_comm::{CommError, ExactSum, World};
 use motet_dispatch::{
     Causality, Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig, Replay, spawn,
 };
@@ -12,6 +12,7 @@ use motet_service::{
     Create, Cx, Event, Fault, FaultCode, Host, Node, Service, State, Subscribe, contract, data,
 };
 use std::future::{Future, IntoFuture};
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -176,6 +177,102 @@ fn sem_g396_ranks_behind_an_operation() {
             assert_eq!(failed.status, JobStatus::Failed);
             let reason = failed.fault.unwrap().reason().to_owned();
             assert!(reason.contains("ranks failed"), "{reason}");
+            node.shutdown().await;
+        })
+        .unwrap();
+    });
+}
+
+const PAGES: usize = 60;
+
+/// The links of a page: to the first page, and to two that its number decides.
+fn links(page: usize) -> [usize; 3] {
+    [0, page * page % PAGES, (7 * page + 1) % PAGES]
+}
+
+#[contract(uri = "test:pages/1", state = Nothing)]
+trait Pages {
+    /// How often each page is come to in the end, by so many ranks.
+    #[submit(job)]
+    async fn rank(cx: Cx, ranks: usize) -> Result<Vec<f64>, Fault>;
+    /// Counts its steps, of which there are many.
+    #[submit(job)]
+    async fn count(cx: Cx, ranks: usize) -> Result<u64, Fault>;
+}
+
+#[derive(Service)]
+#[service(contract = Pages)]
+struct RankPages {
+    #[state]
+    nothing: State<Nothing>,
+}
+
+impl Pages for RankPages {
+    async fn rank(cx: Cx, ranks: usize) -> Result<Vec<f64>, Fault> {
+        let ranks = cx.ranks(World::threads(ranks));
+        let begin = vec![1.0 / PAGES as f64; PAGES];
+        let found = ranks.map_reduce(
+            (begin, 40),
+            |comm, ranks: &Vec<f64>| {
+                let mut given = vec![ExactSum::new(); PAGES];
+                for page in (comm.rank()..PAGES).step_by(comm.size()) {
+                    for to in links(page) {
+                        given[to].add(ranks[page] / 3.0);
+                    }
+                }
+                given
+            },
+            |mut a: Vec<ExactSum>, b| {
+                a.iter_mut().zip(&b).for_each(|(a, b)| a.join(b));
+                a
+            },
+            |_, given| {
+                let next = given.iter();
+                let next = next.map(|sum| 0.15 / PAGES as f64 + 0.85 * sum.value());
+                ControlFlow::Continue(next.collect())
+            },
+        );
+        found.await
+    }
+    async fn count(cx: Cx, ranks: usize) -> Result<u64, Fault> {
+        let ranks = cx.ranks(World::threads(ranks));
+        let found = ranks.map_reduce(
+            (0, u32::MAX),
+            |_, count: &u64| *count,
+            u64::max,
+            |count, _| ControlFlow::Continue(count + 1),
+        );
+        found.await
+    }
+}
+
+#[test]
+fn sem_g395_sem_g396_an_iterative_map_reduce_tells_its_steps_and_ends_with_its_job() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(2);
+        let node = Node::builder("pages").register::<RankPages>().cores(2);
+        let node = node.start(&dispatcher).unwrap();
+        motet_ports::wait_blocking(async {
+            let pages = node.create(Create::<RankPages>::of()).await.unwrap();
+            // It has the cores until it is cancelled, and then no more.
+            let job = pages.count(2).await.unwrap();
+            let job: JobClient = node.client(&job.path).unwrap();
+            let told = job.subscribe(Subscribe::all().sync()).await.unwrap();
+            while job.get().await.unwrap().note.is_empty() {
+                told.recv().await;
+            }
+            job.cancel().await.unwrap();
+            let mut found = Vec::new();
+            for ranks in [1, 2, 3] {
+                let path = pages.rank(ranks).await.unwrap().path;
+                let state = ended(&node, &path).await;
+                assert_eq!(state.status, JobStatus::Done, "{:?}", state.fault);
+                assert_eq!(state.note, "step 40, 40 at most");
+                found.push(state.result.unwrap());
+            }
+            assert_eq!(found[0].as_array().map(Vec::len), Some(PAGES));
+            assert!(found[0][0].as_f64() > found[0][2].as_f64());
+            assert_eq!((&found[1], &found[2]), (&found[0], &found[0]));
             node.shutdown().await;
         })
         .unwrap();

@@ -17,8 +17,6 @@ mod nodes;
 mod one_way;
 mod responses;
 mod restarts;
-#[path = "../../../motet/examples/service_robot/robot.rs"]
-mod robot;
 mod shop;
 mod stores;
 mod storing;
@@ -26,4 +24,5 @@ mod subscriptions;
 mod supervision;
 mod verbs;
 mod wires;
+mod workflow_lists;
 mod workflows;

@@ -1,13 +1,13 @@
-//! The robot of the example, whose drive is on another node, behind a network that delays, loses,
+//! The robot, whose drive is on another node, behind a network that delays, loses,
 //! doubles and cuts, in virtual time. From there the drive moves the world by such a network, too.
 
-use crate::robot::{
-    self, Diary, Drive, DriveClient, DriveContract, ExplorerClient, MANIFEST, Motors, Power, Room,
-    SIDE, Sensed, World, WorldClient, WorldContract,
-};
 use crate::shop::replay_with;
 use motet_dispatch::{Clock, Replay};
 use motet_ports::timer::sleep;
+use motet_service::robot::{
+    self, Arena, Diary, Drive, DriveClient, DriveContract, ExplorerClient, MANIFEST, Motors, Power,
+    SIDE, Sensed, Simulated, SimulatedClient, SimulatedContract,
+};
 use motet_service::{
     Answering, AnyClient, Client, Fault, FaultCode, Node, Options, Remote, Service, State, Value,
 };
@@ -85,7 +85,7 @@ impl Remote for Wire {
 #[derive(Clone)]
 struct Ways {
     drive: DriveClient,
-    world: WorldClient,
+    world: SimulatedClient,
     clock: Clock,
     tally: Arc<Mutex<Tally>>,
 }
@@ -155,14 +155,14 @@ impl Drive for WiredDrive {
 
 /// The world, as the drive of the other node sees it.
 #[derive(Service)]
-#[service(contract = World)]
+#[service(contract = Simulated)]
 struct WiredWorld {
     #[state]
-    room: State<Room>,
+    room: State<Arena>,
     ways: Ways,
 }
 
-impl World for WiredWorld {
+impl Simulated for WiredWorld {
     async fn set_power(&mut self, power: Power) -> Result<(), Fault> {
         self.ways.world.set_power(power).within(150 * MS).await
     }
@@ -201,7 +201,9 @@ async fn ask(explorer: &ExplorerClient, clock: &Clock) {
 /// The robot explores while the network is bad, and goes on when it is good again.
 async fn exploring(near: Node, far: Node, ways: Ways, is_good: Arc<Mutex<bool>>) {
     let clock = ways.clock.clone();
-    let explorer: ExplorerClient = near.client("/wanderer").unwrap();
+    let explorer: ExplorerClient = near.client("/explorer").unwrap();
+    // Whether the drive hears of it or not, it explores from now on.
+    drop(explorer.explore(true).await);
     for _ in 0..3 {
         ask(&explorer, &clock).await;
     }
@@ -211,10 +213,10 @@ async fn exploring(near: Node, far: Node, ways: Ways, is_good: Arc<Mutex<bool>>)
     sleep(Duration::from_secs(8)).await;
     let after: Diary = (*explorer.get().await.unwrap().state).clone();
     assert!(after.sensed > before.sensed, "it goes on");
-    let room = near.client::<WorldClient>("/sim-world").unwrap();
+    let room = near.client::<SimulatedClient>("/world").unwrap();
     let room = room.get().await.unwrap();
     assert!((0.0..=SIDE).contains(&room.x) && (0.0..=SIDE).contains(&room.y));
-    let wanderer = near.find("/wanderer").unwrap();
+    let wanderer = near.find("/explorer").unwrap();
     wanderer.call("drop", Value::Null).await.unwrap();
     sleep(Duration::from_secs(3)).await;
     // Each command is asked for once more: it is done now, or was done before.
@@ -254,9 +256,9 @@ fn explore(seed: u64, total: &mut Tally) {
             // The world is there before the drive, and the drive before the explorer.
             let (others, world) = MANIFEST.split_at(MANIFEST.rfind("[[service]]").unwrap());
             loaded(&near, world).await;
-            let world: WorldClient = Client::elsewhere(wire("/sim-world", &near, !seed)).into();
+            let world: SimulatedClient = Client::elsewhere(wire("/world", &near, !seed)).into();
             let clock = near.queue().clock();
-            let nowhere: DriveClient = Client::elsewhere(wire("/sim-world", &near, seed)).into();
+            let nowhere: DriveClient = Client::elsewhere(wire("/world", &near, seed)).into();
             let mut ways = Ways {
                 drive: nowhere,
                 world,

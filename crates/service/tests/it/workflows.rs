@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-fn node(host: &impl motet_service::Host, store: impl Store) -> Node {
+pub(crate) fn node(host: &impl motet_service::Host, store: impl Store) -> Node {
     let node = Node::builder("flows")
         .register::<CornerShop>()
         .register::<Workflow>();
@@ -21,8 +21,9 @@ fn node(host: &impl motet_service::Host, store: impl Store) -> Node {
 }
 
 /// Runs a test with a shop and a workflow service, for several seeds.
-fn with_flows<F>(test: impl Fn(Node, ShopClient, WorkflowsClient) -> F + Clone + Send + 'static)
-where
+pub(crate) fn with_flows<F>(
+    test: impl Fn(Node, ShopClient, WorkflowsClient) -> F + Clone + Send + 'static,
+) where
     F: Future<Output = ()> + Send + 'static,
 {
     for seed in 0..8 {
@@ -38,7 +39,7 @@ where
     }
 }
 
-async fn services(node: &Node) -> (ShopClient, WorkflowsClient) {
+pub(crate) async fn services(node: &Node) -> (ShopClient, WorkflowsClient) {
     let shop = Create::<CornerShop>::of()
         .at("/shop")
         .persist(Persist::Each);
@@ -47,7 +48,7 @@ async fn services(node: &Node) -> (ShopClient, WorkflowsClient) {
     (shop, node.create(flows).await.unwrap())
 }
 
-fn begin(name: &str, flow: &str) -> Begin {
+pub(crate) fn begin(name: &str, flow: &str) -> Begin {
     Begin {
         name: name.to_owned(),
         flow: Flow::read(flow).unwrap(),
@@ -55,7 +56,7 @@ fn begin(name: &str, flow: &str) -> Begin {
 }
 
 /// How a job has ended.
-async fn ended(node: &Node, path: &str) -> JobState {
+pub(crate) async fn ended(node: &Node, path: &str) -> JobState {
     let job: JobClient = node.client(path).unwrap();
     let told = job.subscribe(Subscribe::all().sync()).await.unwrap();
     loop {
@@ -67,7 +68,7 @@ async fn ended(node: &Node, path: &str) -> JobState {
     }
 }
 
-async fn run(node: &Node, flows: &WorkflowsClient, begin: Begin) -> JobState {
+pub(crate) async fn run(node: &Node, flows: &WorkflowsClient, begin: Begin) -> JobState {
     let job = flows.run(begin).await.unwrap();
     ended(node, &job.path).await
 }

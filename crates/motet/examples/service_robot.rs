@@ -1,13 +1,12 @@
 //! Services that drive a robot through a room, in virtual time. They are a world, a drive, a
-//! bumper, a laser, and an explorer that joins what bumper and laser say. The same seed gives the
-//! same way; another manifest gives another drive.
-
-mod robot;
+//! bumper, a laser, and an explorer that joins what bumper and laser say: the module `robot` of the
+//! crate `motet-service`, which `motet serve` serves, too. The same seed gives the same way; another
+//! manifest gives another drive.
 
 use motet_dispatch::{Replay, spawn};
 use motet_ports::Port;
 use motet_service::Node;
-use robot::{Diary, ExplorerClient, MANIFEST, Room, SIDE, WorldClient, beams};
+use motet_service::robot::{self, Arena, Diary, ExplorerClient, MANIFEST, SIDE, SimulatedClient};
 use std::time::Duration;
 
 /// Where the robot was after each second, for a minute.
@@ -21,7 +20,9 @@ fn explore(seed: u64, drive: &str) -> (Vec<(f64, f64)>, Diary) {
     let exploring = async move {
         let loaded = robot.load([manifest]).await.expect("it is a manifest");
         assert!(loaded.iter().all(|one| one.fault.is_none()), "{loaded:?}");
-        let world: WorldClient = robot.client("/sim-world").expect("it was loaded");
+        let world: SimulatedClient = robot.client("/world").expect("it was loaded");
+        let explorer: ExplorerClient = robot.client("/explorer").expect("it was loaded");
+        explorer.explore(true).await.expect("it answers");
         for _ in 0..60 {
             motet_ports::timer::sleep(Duration::from_secs(1)).await;
             let room = world.get().await.expect("it answers");
@@ -34,7 +35,7 @@ fn explore(seed: u64, drive: &str) -> (Vec<(f64, f64)>, Diary) {
     let (diary, told) = (node.clone(), Port::new());
     let tell = told.clone();
     let asking = async move {
-        let explorer: ExplorerClient = diary.client("/wanderer").expect("it was loaded");
+        let explorer: ExplorerClient = diary.client("/explorer").expect("it was loaded");
         tell.post((*explorer.get().await.expect("it answers").state).clone())
             .expect("as above");
     };
@@ -53,7 +54,7 @@ fn main() {
     );
     assert_eq!(way.len(), 60);
     assert!(diary.sensed > 500 && diary.turns > 0, "{diary:?}");
-    assert_eq!(beams(&Room::default()).len(), 360);
+    assert_eq!(Arena::default().beams().len(), 360);
     assert!(
         way.iter()
             .all(|(x, y)| (0.0..=SIDE).contains(x) && (0.0..=SIDE).contains(y))
