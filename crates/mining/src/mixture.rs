@@ -127,7 +127,8 @@ impl Mixture {
     ///
     /// [`MiningError::Parameter`], [`MiningError::FewPoints`], [`MiningError::FewDistinctPoints`],
     /// [`MiningError::Degenerate`] if no start leads to a mixture, [`MiningError::Fell`],
-    /// [`MiningError::Cancelled`], [`MiningError::Comm`]; on all ranks alike.
+    /// [`MiningError::Cancelled`], [`MiningError::Comm`], [`MiningError::Data`] if there is not the
+    /// memory for the covariances of so many columns; on all ranks alike.
     ///
     /// # Cancellation
     ///
@@ -170,6 +171,8 @@ impl Mixture {
     ) -> Result<MixtureModel, MiningError> {
         self.check(points)?;
         let team = RankView::new(comm, control);
+        team.ask_for(self.covariance.memory(self.components, points.dim()))
+            .await?;
         let share = Share::new(&team, points).await?;
         let count = match &self.start {
             MixtureStart::Several { count, .. } => *count,

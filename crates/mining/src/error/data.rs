@@ -179,6 +179,15 @@ pub enum DataError {
         /// How many there may be.
         most: usize,
     },
+    /// There is not the memory for what so many rows, columns or parts need.
+    Memory {
+        /// What needs it.
+        what: &'static str,
+        /// How many bytes it needs.
+        bytes: u64,
+        /// What to do.
+        advice: &'static str,
+    },
     /// A latitude is outside ±90 degrees.
     Latitude {
         /// The row, from 0.
@@ -323,6 +332,14 @@ impl DataError {
             DataError::Asymmetric { row, column } => write!(
                 f,
                 "the values of ({row}, {column}) and ({column}, {row}) differ: give one for both"
+            ),
+            DataError::Memory {
+                what,
+                bytes,
+                advice,
+            } => write!(
+                f,
+                "{what} would take {bytes} bytes, and there is not so much memory: {advice}"
             ),
             DataError::Scale { scale } => {
                 write!(
