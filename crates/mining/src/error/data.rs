@@ -38,6 +38,15 @@ pub enum DataError {
         /// The value found there.
         value: f64,
     },
+    /// A value is so large that sums of squares of its column are not finite.
+    LargeValue {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The value found there, the largest of the column.
+        value: f64,
+    },
     /// The number of weights is not the number of points.
     WeightCount {
         /// How many weights were given.
@@ -216,6 +225,18 @@ fn large_pair(
     )
 }
 
+fn large_value(
+    f: &mut fmt::Formatter<'_>,
+    (row, column): (usize, usize),
+    value: f64,
+) -> fmt::Result {
+    write!(
+        f,
+        "row {row}, column {column} holds {value:e}: sums of squares of the column are beyond all \
+         numbers; divide the column by a large one"
+    )
+}
+
 impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -341,6 +362,7 @@ impl DataError {
                 f,
                 "{what} would take {bytes} bytes, and there is not so much memory: {advice}"
             ),
+            DataError::LargeValue { row, column, value } => large_value(f, (*row, *column), *value),
             DataError::Scale { scale } => {
                 write!(
                     f,

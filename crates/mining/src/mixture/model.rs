@@ -36,6 +36,27 @@ impl Covariance {
         MemoryRequest::new("the covariances of so many columns", numbers, advice)
     }
 
+    /// The first column whose sums are not finite, of those of
+    /// [`Sums`](super::kernel::Sums) for so many components.
+    pub(super) fn beyond(self, dim: usize, components: usize, sums: &[f64]) -> Option<usize> {
+        let stride = sums.len() / components;
+        let at = sums.iter().position(|sum| !sum.is_finite())? % stride;
+        let square = at.saturating_sub(1);
+        Some(match square.checked_sub(dim) {
+            // A sum of the column.
+            None => square,
+            Some(square) if self.triangle() => {
+                // The row of the triangle in which it is: that of the larger column comes first.
+                let mut row = 0;
+                while (row + 1) * (row + 2) / 2 <= square {
+                    row += 1;
+                }
+                row
+            }
+            Some(square) => square,
+        })
+    }
+
     /// The number of free parameters of a mixture.
     pub(super) fn parameters(self, components: usize, dim: usize) -> usize {
         let matrix = dim * (dim + 1) / 2;
