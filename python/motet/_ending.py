@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import threading
-from _sitebuiltins import Quitter
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
@@ -45,20 +44,27 @@ def watch() -> None:
     for name in ("exit", "quit"):
         was = getattr(builtins, name, None)
         # Not what a console has put there.
-        if type(was) is Quitter:
-            setattr(builtins, name, _Quitter(was.name, was.eof))
+        if type(was).__module__ == "_sitebuiltins":
+            setattr(builtins, name, _Quitter(was))
     if threading.current_thread() is threading.main_thread():
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             _program, frame = frame, frame.f_back
 
 
-class _Quitter(Quitter):
+class _Quitter:
     """The built-in `exit` or `quit`, which do not call `sys.exit`."""
+
+    def __init__(self, was: Any) -> None:
+        self._was = was
+
+    def __repr__(self) -> str:
+        return repr(self._was)
 
     def __call__(self, code: Any = None) -> NoReturn:
         _note(code)
-        super().__call__(code)
+        self._was(code)
+        raise SystemExit(code)
 
 
 def _note(status: Any) -> None:

@@ -159,7 +159,7 @@ impl Scaling {
     ///
     /// # Errors
     ///
-    /// [`MiningError::Parameter`], [`MiningError::Data`] if the known pairs do not link all rows, or
+    /// [`MiningError::Parameter`], [`MiningError::Data`] if known pairs do not link all rows, or if
     /// there is no room for so many dimensions, [`MiningError::Cancelled`], [`MiningError::Comm`];
     /// on all ranks alike.
     ///
