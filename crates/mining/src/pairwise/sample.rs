@@ -74,9 +74,9 @@ impl Dissimilarities {
     ///
     /// # Errors
     ///
-    /// [`DataError::Empty`] for no rows, [`DataError::Memory`] for so many that all their pairs have
-    /// no room, and [`DataError::NoKnownPair`], with the number of the row in `rows`, where none of
-    /// these is known.
+    /// [`DataError::Empty`] for no rows, [`DataError::Memory`] for more than there is room for, and
+    /// [`DataError::NoKnownPair`], with the number of the row in `rows`, where none of these is
+    /// known.
     ///
     /// # Panics
     ///
