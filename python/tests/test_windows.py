@@ -11,7 +11,6 @@ import pytest
 from motet.comm import World
 from motet.mpi4py import MPI
 
-
 TOO_MUCH = """
 import resource
 from motet.mpi4py import MPI
