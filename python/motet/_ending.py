@@ -6,6 +6,7 @@ want to know.
 
 from __future__ import annotations
 
+import builtins
 import opcode
 import os
 import re
@@ -22,7 +23,7 @@ _elsewhere: int | None = None
 
 
 def watch() -> None:
-    """Note from now on what the program raises and does not catch, and what `sys.exit` is given."""
+    """Note from now on what the program raises and does not catch, and what it ends with."""
     global _watching, _program
     if _watching:
         return
@@ -35,16 +36,41 @@ def watch() -> None:
         before(kind, error, trace)
 
     def exit(status: Any = None, /) -> NoReturn:
-        global _exited
-        _exited = f"SystemExit: {status}", _number(status)
+        _note(status)
         leave(status)
 
     exit.__doc__ = leave.__doc__
     sys.excepthook, sys.exit = hook, exit
+    for name in ("exit", "quit"):
+        was = getattr(builtins, name, None)
+        # Not what a console has put there.
+        if type(was).__module__ == "_sitebuiltins":
+            setattr(builtins, name, _Quitter(was))
     if threading.current_thread() is threading.main_thread():
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             _program, frame = frame, frame.f_back
+
+
+class _Quitter:
+    """The built-in `exit` or `quit`, which do not call `sys.exit`."""
+
+    def __init__(self, was: Any) -> None:
+        self._was = was
+
+    def __repr__(self) -> str:
+        return repr(self._was)
+
+    def __call__(self, code: Any = None) -> NoReturn:
+        _note(code)
+        self._was(code)
+        raise SystemExit(code)
+
+
+def _note(status: Any) -> None:
+    """Note that the program is to end with this."""
+    global _exited
+    _exited = f"SystemExit: {status}", _number(status)
 
 
 def _number(status: Any) -> int:
@@ -73,7 +99,7 @@ def failure() -> str | None:
 def told(reason: str) -> None:
     """Note why another process has ended the run: its status is that of the job."""
     global _elsewhere
-    found = re.search(r"SystemExit: (\d+)$", reason)
+    found = re.search(r"SystemExit: (-?\d+)$", reason)
     _elsewhere = None if found is None else _number(int(found[1]))
 
 

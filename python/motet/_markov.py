@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from motet import _motet
-from motet._input import table
+from motet._input import table, unmasked
 
 __all__ = ["categorical", "even", "gaussian", "lengths_of", "reach", "spread"]
 
@@ -22,6 +22,7 @@ _NEAR, _TAKEN = 1e-6, 1e-9
 
 def _numbers(name: str, given: Any, shape: tuple[int, ...] | None) -> numpy.ndarray:
     """`given` as numbers of 64 bits; a size of -1 may be any but 0."""
+    given = unmasked(name, given)
     try:
         found = numpy.asarray(given, dtype=numpy.float64)
     except (TypeError, ValueError):

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy
 
+from motet._input import unmasked
+
 __all__ = ["Places"]
 
 
@@ -14,6 +16,7 @@ class Places:
 
     def __init__(self, given: Any) -> None:
         said = "it must be an array with one centre in each row"
+        given = unmasked("cluster_centers_", given)
         try:
             self._places = numpy.asarray(given, dtype=numpy.float64)
         except (TypeError, ValueError):

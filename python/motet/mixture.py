@@ -12,7 +12,7 @@ import numpy
 from motet import _motet
 from motet._base import BaseEstimator, ConvergenceWarning, DensityMixin, fitted
 from motet._callbacks import told
-from motet._input import checked, wide
+from motet._input import checked, unmasked, wide
 from motet._parameters import check, of_rows, randoms, seed, whole
 from motet._shown import Shown, span
 from motet._watched import Watched
@@ -155,6 +155,8 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     def _factors(self) -> numpy.ndarray:
         """What probabilities are computed by: see `_inverted`. Covariances may be set by hand."""
         fitted(self, "weights_", "means_", "covariances_")
+        for name in ("weights_", "means_", "covariances_"):
+            unmasked(name, getattr(self, name))
         _check_parts(self.weights_, self.means_)
         kept = getattr(self, "_kept", None)
         if kept is not None and numpy.array_equal(kept[0], self.covariances_):

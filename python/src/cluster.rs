@@ -250,7 +250,7 @@ pub(crate) fn kmeans(
         init: match init {
             FirstCentres::PlusPlus(true) => Init::PlusPlus,
             FirstCentres::PlusPlus(false) => Init::Random,
-            FirstCentres::Given(centres) => Init::Centres(rows_of(&centres)),
+            FirstCentres::Given(centres) => Init::Centres(rows_of(&centres)?),
         },
         seed,
         restarts,

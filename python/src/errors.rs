@@ -3,7 +3,7 @@
 use motet::RunError;
 use motet::mining::{DataError, MiningError};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -46,7 +46,18 @@ fn few_distinct(said: String, distinct: usize) -> PyErr {
 }
 
 pub(crate) fn of_data(error: &DataError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    let said = error.to_string();
+    match error {
+        DataError::Memory { .. } => PyMemoryError::new_err(said),
+        _ => PyValueError::new_err(said),
+    }
+}
+
+/// There is no room for so many bytes, where Python alone would have had it.
+pub(crate) fn no_memory(what: &str, bytes: usize) -> PyErr {
+    PyMemoryError::new_err(format!(
+        "{what} would take {bytes} bytes, and there is not so much memory: give less"
+    ))
 }
 
 /// What ends a run on some ranks.

@@ -27,7 +27,7 @@ fn observations(
     matrix: &PyReadonlyArray2<'_, f64>,
     lengths: &[usize],
 ) -> PyResult<Observations> {
-    let (values, columns) = (rows(matrix), matrix.as_array().ncols());
+    let (values, columns) = (rows(matrix)?, matrix.as_array().ncols());
     let ends: usize = lengths.iter().sum();
     if ends * columns != values.len() {
         let there = values.len() / columns.max(1);
@@ -63,9 +63,9 @@ impl Markov {
     ) -> PyResult<Markov> {
         let shown = Emissions::Discrete {
             symbols: probabilities.as_array().ncols(),
-            probabilities: rows(&probabilities),
+            probabilities: rows(&probabilities)?,
         };
-        model(start, rows(&transitions), shown)
+        model(start, rows(&transitions)?, shown)
     }
 
     /// A model whose states show numbers of normal distributions.
@@ -78,10 +78,10 @@ impl Markov {
     ) -> PyResult<Markov> {
         let shown = Emissions::Gaussian {
             dim: means.as_array().ncols(),
-            means: rows(&means),
-            variances: rows(&variances),
+            means: rows(&means)?,
+            variances: rows(&variances)?,
         };
-        model(start, rows(&transitions), shown)
+        model(start, rows(&transitions)?, shown)
     }
 
     #[getter]

@@ -1,5 +1,6 @@
 //! Windows of MPI: memory of a rank that the others read, write and combine.
 
+use crate::errors::no_memory;
 use crate::given::{BegunCall, CallResult};
 use crate::mpi_comm::MpiComm;
 use crate::mpi_data::{CallBytes, Operator};
@@ -35,6 +36,15 @@ fn opened(place: usize, owner: u64) -> Result<Rc<OpenWindow>, WaitFailure> {
     .ok_or(WaitFailure::Elsewhere)
 }
 
+/// A copy of memory of the program, which may be larger than what is left.
+fn copied(memory: &[u8]) -> PyResult<Vec<u8>> {
+    let mut copy = Vec::new();
+    let room = copy.try_reserve_exact(memory.len());
+    room.map_err(|_| no_memory("each of two copies of a window", memory.len()))?;
+    copy.extend_from_slice(memory);
+    Ok(copy)
+}
+
 fn keep(own: &mut Own, window: OpenWindow) -> MpiWindow {
     // In the order in which they were made, which is that of all their ranks.
     own.windows.push(Some(Rc::new(window)));
@@ -66,10 +76,11 @@ impl MpiWindow {
         comm: &Bound<'_, MpiComm>,
         memory: PyReadonlyArray1<'_, u8>,
     ) -> PyResult<MpiWindow> {
-        let (handle, numbers) = (comm.get().handle(), memory.as_slice()?.to_vec());
+        let (handle, memory) = (comm.get().handle(), memory.as_slice()?);
+        let (numbers, before) = (copied(memory)?, copied(memory)?);
         py.detach(|| {
             let member = handle.member().map_err(WaitFailure::Raised)?;
-            let before = RefCell::new(numbers.clone());
+            let before = RefCell::new(before);
             let window = poll_any(pin!(Window::create(&member, numbers)))?;
             let apart = poll_any(pin!(Window::create(&member, Vec::new())))?;
             let locks = RefCell::default();

@@ -146,7 +146,7 @@ pub(crate) fn anneal_pairs(
             cooling,
             ..Pairwise::default()
         },
-        pairs: Dissimilarities::new(rows(&pairs), count).map_err(|error| of_data(&error))?,
+        pairs: Dissimilarities::new(rows(&pairs)?, count).map_err(|error| of_data(&error))?,
         weights: weights.map(|weights| weights.as_array().iter().copied().collect()),
     };
     let fit =

@@ -1,18 +1,22 @@
 //! Arrays of Python as what the methods read.
 
-use crate::errors::of_data;
+use crate::errors::{no_memory, of_data};
 use motet::mining::Points;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 /// A matrix of numbers, row after row, whatever its strides.
-pub(crate) fn rows(matrix: &PyReadonlyArray2<'_, f64>) -> Vec<f64> {
+pub(crate) fn rows(matrix: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<f64>> {
     let matrix = matrix.as_array();
+    let mut all = Vec::new();
+    let room = all.try_reserve_exact(matrix.len());
+    room.map_err(|_| no_memory("a copy of the rows", matrix.len() * size_of::<f64>()))?;
     match matrix.as_slice() {
-        Some(values) => values.to_vec(),
+        Some(values) => all.extend_from_slice(values),
         // Another order in memory.
-        None => matrix.iter().copied().collect(),
+        None => all.extend(matrix.iter().copied()),
     }
+    Ok(all)
 }
 
 /// Points with these weights.
@@ -21,7 +25,7 @@ pub(crate) fn points(
     weights: Option<&PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<Points> {
     let columns = matrix.as_array().ncols();
-    let points = Points::new(rows(matrix), columns).map_err(|error| of_data(&error))?;
+    let points = Points::new(rows(matrix)?, columns).map_err(|error| of_data(&error))?;
     let Some(weights) = weights else {
         return Ok(points);
     };

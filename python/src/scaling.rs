@@ -70,7 +70,7 @@ pub(crate) fn scale(
     run: &FitRun,
 ) -> PyResult<Places> {
     let count = pairs.as_array().nrows();
-    let pairs = Dissimilarities::new(rows(&pairs), count).map_err(|error| of_data(&error))?;
+    let pairs = Dissimilarities::new(rows(&pairs)?, count).map_err(|error| of_data(&error))?;
     let method = match method {
         "annealed" => ScalingMethod::Annealed,
         "majorised" => ScalingMethod::Majorised,

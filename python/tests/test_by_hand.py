@@ -204,6 +204,40 @@ def test_sem_g581_what_is_no_mixture_is_refused_by_its_attribute(name, value):
         by_hand(GaussianMixture(2), **parts).score([[0.0, 1.0]])
 
 
+def masked(values):
+    values = numpy.array(values, dtype=float)
+    mask = numpy.arange(values.size).reshape(values.shape) == 1
+    return numpy.ma.masked_array(values, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        (by_hand(KMeans(2), cluster_centers_=masked([[0.0, 9.0], [1.0, 1.0]])), [[0.0, 1.0]]),
+        (coins(transmat_=masked([[0.5, 0.5], [0.5, 0.5]])), [[0], [1]]),
+        (heights(means_=masked([[0.0], [2.0]])), [[0.0], [1.0]]),
+        (heights(covars_=masked([[1.0], [2.0]])), [[0.0], [1.0]]),
+    ],
+    ids=["cluster_centers_", "transmat_", "means_", "covars_"],
+)
+def test_sem_g581_masked_values_are_no_model(request, model, rows):
+    name = request.node.callspec.id
+    for call in (model.predict, model.score):
+        with pytest.raises(ValueError, match=f"{name} has 1 masked values"):
+            call(rows)
+    setattr(model, name, getattr(model, name).filled(0.5))
+    assert len(model.predict(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("name", ["weights_", "means_", "covariances_"])
+def test_sem_g581_masked_values_are_no_mixture(groups, name):
+    found = GaussianMixture(2).fit(groups)
+    setattr(found, name, masked(getattr(found, name)))
+    for call in (found.score, found.predict):
+        with pytest.raises(ValueError, match=f"{name} has 1 masked values"):
+            call(groups)
+
+
 def test_models_set_by_hand_are_shown(groups):
     shown = by_hand(KMeans(2), cluster_centers_=[[0.0, 0.0], [1.0, 1.0]])
     assert "KMeans" in shown._repr_html_()

@@ -35,6 +35,7 @@ def launched(tmp_path, text, count=2):
     ("end", "words"),
     [
         ("sys.exit(7)", ""),
+        ("exit(7)", ""),
         ("sys.exit('as it was told')", "as it was told"),
         # Nobody is told of these: what is seen is that the others wait for a rank that has ended.
         ("raise SystemExit(7)", "1 of 2 ranks wait"),
@@ -49,6 +50,38 @@ def test_sem_g466_a_script_that_ends_while_others_wait_for_it_ends_the_job(
     # Which one hangs on the launcher, which ends the others at the first, or not.
     assert done.returncode != 0, done.stderr
     assert words in done.stderr
+    assert words or "ranks wait" not in done.stderr, "the others were told"
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "failure"),
+    [
+        ("exit(7)", 7, "SystemExit: 7"),
+        ("quit('as it was told')", 1, "SystemExit: as it was told"),
+        ("exit()", 0, None),
+        ("sys.exit(-1)", 255, "SystemExit: -1"),
+    ],
+)
+def test_sem_g466_what_ends_a_script_is_noted_and_is_the_status_of_the_others(end, status, failure):
+    text = (
+        "import atexit, sys\n"
+        "from motet import _ending\n"
+        "atexit.register(lambda: print(_ending.failure(), flush=True))\n"
+        "_ending.watch()\n"
+        f"{end}\n"
+    )
+    line = [sys.executable, "-c", text]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (status, str(failure)), done.stderr
+    if failure is None:
+        return
+    other = (
+        "from motet import _ending\n"
+        f"_ending.told('the rank of process 1: {failure}')\n"
+        "_ending.end_at_once()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", other], capture_output=True, timeout=60)
+    assert done.returncode == status, done.stderr
 
 
 @NEEDS_MPI

@@ -292,3 +292,9 @@ def test_matrices_are_read_row_after_row_whatever_their_order_in_memory():
         model = _motet.Markov.gaussian([0.5, 0.5], order(steps), order(means), numpy.ones((2, 2)))
         numpy.testing.assert_array_equal(model.transitions, steps)
         numpy.testing.assert_array_equal(model.emissions[0], means)
+
+
+def test_sem_g617_matrices_without_room_are_an_error_and_no_abort():
+    rows = numpy.ones((1, 1 << 22))
+    with pytest.raises(MemoryError, match="covariances of so many columns would take [0-9]{15} by"):
+        GaussianMixture(1).fit(rows)

@@ -11,6 +11,21 @@ import pytest
 from motet.comm import World
 from motet.mpi4py import MPI
 
+TOO_MUCH = """
+import resource
+from motet.mpi4py import MPI
+MPI.COMM_WORLD.Get_size()
+size = 1 << 30
+with open("/proc/self/statm") as pages:
+    used = int(pages.read().split()[0]) * resource.getpagesize()
+# Room for the memory of the window, and for none of its copies.
+resource.setrlimit(resource.RLIMIT_AS, (used + size + size // 2,) * 2)
+try:
+    MPI.Win.Allocate(size)
+except MemoryError as error:
+    print(error)
+"""
+
 
 def on(ranks, main):
     return World.threads(ranks).run(lambda _: main(MPI.COMM_WORLD))
@@ -243,3 +258,11 @@ def test_sem_g551_a_window_that_is_open_to_others_is_not_freed():
         return told, memory.tolist()
 
     assert on(2, main) == [(MPI.ERR_RMA_SYNC, [7]), (None, [0])]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is that of Linux")
+def test_sem_g617_a_window_without_room_is_an_error_and_no_abort():
+    line = [sys.executable, "-c", TOO_MUCH]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert f"would take {1 << 30} bytes" in done.stdout

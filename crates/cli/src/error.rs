@@ -274,6 +274,12 @@ pub(crate) fn refusal(error: MiningError) -> CliError {
         MiningError::Data(
             error @ (DataError::NoKnownPair { .. } | DataError::NotLinked { .. }),
         ) => CliError::Data(format!("{error} (rows from 0)")),
+        // Columns that are left out have no number there.
+        MiningError::Data(DataError::LargeValue { column, value, .. }) => CliError::Data(format!(
+            "column {} of those in use holds {value:e}: sums of its squares are beyond all \
+             numbers: divide it by a large one, or give --standardise",
+            column + 1
+        )),
         MiningError::Data(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
     }
@@ -301,6 +307,17 @@ mod tests {
             assert!(told.contains("row 3"), "{told}");
             assert!(told.ends_with("(rows from 0)"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_column_of_large_values_is_counted_from_1() {
+        let (row, column, value) = (7, 2, -1e200);
+        let error = DataError::LargeValue { row, column, value };
+        let told = refusal(MiningError::Data(error)).to_string();
+        assert!(
+            told.contains("column 3 of those in use holds -1e200"),
+            "{told}"
+        );
     }
 
     #[test]

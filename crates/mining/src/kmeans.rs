@@ -11,7 +11,7 @@ use crate::rank_view::RankView;
 use crate::{Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
-pub(crate) use start::UniformDraws;
+pub(crate) use start::{UniformDraws, tries};
 
 /// How K-means chooses its first centres.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -93,6 +93,7 @@ mod hmm;
 mod kmeans;
 mod lanes;
 mod lloyd;
+mod memory_request;
 mod mixture;
 mod narrow;
 mod nearest;

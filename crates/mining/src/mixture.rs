@@ -127,7 +127,9 @@ impl Mixture {
     ///
     /// [`MiningError::Parameter`], [`MiningError::FewPoints`], [`MiningError::FewDistinctPoints`],
     /// [`MiningError::Degenerate`] if no start leads to a mixture, [`MiningError::Fell`],
-    /// [`MiningError::Cancelled`], [`MiningError::Comm`]; on all ranks alike.
+    /// [`MiningError::Cancelled`], [`MiningError::Comm`], [`MiningError::Data`] if there is not the
+    /// memory for the covariances of so many columns, or no number holds squares of a column; on
+    /// all ranks alike.
     ///
     /// # Cancellation
     ///
@@ -170,6 +172,8 @@ impl Mixture {
     ) -> Result<MixtureModel, MiningError> {
         self.check(points)?;
         let team = RankView::new(comm, control);
+        team.ask_for(self.covariance.memory(self.components, points.dim()))
+            .await?;
         let share = Share::new(&team, points).await?;
         let count = match &self.start {
             MixtureStart::Several { count, .. } => *count,
@@ -271,6 +275,9 @@ impl Mixture {
         let kind = self.covariance;
         let middle = vec![0.0; self.components * share.points.dim()];
         let sums = share.sums(kind, &middle, Source::Labels(&labels)).await?;
+        if let Some(column) = kind.beyond(share.points.dim(), self.components, &sums[1..]) {
+            return Err(MiningError::Data(share.points.too_large(column)));
+        }
         let first = self.parameters(share, &middle, &sums)?;
         // Once more around the means: their own squares would cost digits.
         let source = Source::Labels(&labels);

@@ -180,6 +180,19 @@ impl Points {
         self.weights.as_ref().map_or(1.0, |weights| weights[row])
     }
 
+    /// Names the largest value of a column whose squares are beyond all numbers.
+    pub(crate) fn too_large(&self, column: usize) -> DataError {
+        let counted = (0..self.len()).filter(|row| self.weight(*row) > 0.0);
+        let size = |row: &usize| self.row(*row)[column].abs();
+        let row = counted.max_by(|a, b| size(a).total_cmp(&size(b)));
+        let row = row.unwrap_or_default();
+        DataError::LargeValue {
+            row,
+            column,
+            value: self.row(row)[column],
+        }
+    }
+
     /// The columns whose value is the same in every row.
     pub fn constant_columns(&self) -> &[usize] {
         &self.constant

@@ -1,6 +1,7 @@
 //! The ranks of one run and how they add up.
 
 use crate::lanes::Instructions;
+use crate::memory_request::MemoryRequest;
 use crate::{Control, MiningError, Progress};
 use motet_comm::{Communicator, Dyadic, Value};
 use std::ops::Range;
@@ -40,6 +41,18 @@ impl<'a> RankView<'a> {
         match self.comm.allreduce(stop, |l, r| l || r).await? {
             true => Err(MiningError::Cancelled),
             false => Ok(()),
+        }
+    }
+
+    /// Ends the run on all ranks where one of them has not the memory.
+    pub(crate) async fn ask_for(&self, memory: MemoryRequest) -> Result<(), MiningError> {
+        if memory.is_small() {
+            return Ok(());
+        }
+        let there = memory.is_there();
+        match self.comm.allreduce(there, |l, r| l && r).await? {
+            true => Ok(()),
+            false => Err(MiningError::Data(memory.error())),
         }
     }
 

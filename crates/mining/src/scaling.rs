@@ -17,6 +17,7 @@ mod tests;
 
 use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
+use crate::memory_request::MemoryRequest;
 use crate::rank_view::RankView;
 use crate::{Control, Dissimilarities, MiningError, ParameterError};
 use field::{Field, Known};
@@ -158,8 +159,9 @@ impl Scaling {
     ///
     /// # Errors
     ///
-    /// [`MiningError::Parameter`], [`MiningError::Data`] if the known pairs do not link all rows,
-    /// [`MiningError::Cancelled`], [`MiningError::Comm`]; on all ranks alike.
+    /// [`MiningError::Parameter`], [`MiningError::Data`] if known pairs do not link all rows, or if
+    /// there is no room for so many dimensions, [`MiningError::Cancelled`], [`MiningError::Comm`];
+    /// on all ranks alike.
     ///
     /// # Cancellation
     ///
@@ -202,6 +204,14 @@ impl Scaling {
     ) -> Result<Scaled, MiningError> {
         self.check()?;
         let team = RankView::new(comm, control);
+        let numbers = (pairs.len() as u128 * self.dim as u128).saturating_mul(3);
+        let advice = "ask for fewer dimensions";
+        team.ask_for(MemoryRequest::new(
+            "places in so many dimensions",
+            numbers,
+            advice,
+        ))
+        .await?;
         let mut field = Field::new(&team, pairs, self.dim)?;
         let known = field.known().await?;
         let mut keeper =

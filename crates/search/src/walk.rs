@@ -8,8 +8,8 @@
 //!
 //! Each level is one vector that is used again. The path of child numbers is where each level
 //! stands. Who asks for work gets the last half of what is not begun in the first level that has
-//! any. It comes after all that stays, in the order of the tree. That level is kept: neither
-//! a piece nor a refusal looks at all levels.
+//! any. It comes after all that stays, in the order of the tree. That level is kept, and so is how
+//! many nodes there are: neither a piece, nor a refusal, nor a limit looks at all levels.
 
 use crate::job::NodeWork;
 use crate::path::{Path, WalkLevel};
@@ -51,7 +51,9 @@ pub(crate) struct Walk<N> {
     deepest: usize,
     /// The nodes of all levels that are not begun.
     open: usize,
-    /// No level above this one has any of them.
+    /// The nodes of all levels, also those that are begun.
+    held: usize,
+    /// No level above this one has any that is not begun.
     top: usize,
     /// Levels that were looked at for one that has some, or cleared.
     #[cfg(test)]
@@ -80,6 +82,7 @@ impl<N> Walk<N> {
             depth: 0,
             deepest: 0,
             open: 0,
+            held: 0,
             top: 0,
             #[cfg(test)]
             looked: 0,
@@ -97,8 +100,7 @@ impl<N> Walk<N> {
 
     /// The nodes that it holds.
     pub(crate) fn held(&self) -> usize {
-        let levels = self.levels[..=self.depth].iter();
-        levels.map(|level| level.nodes.len()).sum()
+        self.held
     }
 
     /// Begins a piece, after the last one is done. No node is to be deeper than `limit`.
@@ -108,6 +110,7 @@ impl<N> Walk<N> {
         self.deepest = (limit as usize).saturating_sub(piece.prefix.len());
         self.prefix = piece.prefix;
         self.open = piece.nodes.len();
+        self.held = self.open;
         self.levels[0] = WalkLevel {
             nodes: piece.nodes,
             next: 0,
@@ -124,7 +127,7 @@ impl<N> Walk<N> {
         {
             self.looked += used;
         }
-        (self.depth, self.open, self.top) = (0, 0, 0);
+        (self.depth, self.open, self.held, self.top) = (0, 0, 0, 0);
     }
 
     /// Looks at up to `budget` nodes; how many it were, and why it has paused.
@@ -153,6 +156,7 @@ impl<N> Walk<N> {
                     return (budget, Pause::Budget);
                 }
                 let Some(node) = level.nodes.get(level.next) else {
+                    self.held -= level.nodes.len();
                     level.nodes.clear();
                     level.next = 0;
                     if self.depth == 0 {
@@ -179,6 +183,7 @@ impl<N> Walk<N> {
                     continue;
                 }
                 self.open += below.len();
+                self.held += below.len();
                 self.depth += 1;
                 if lower.len() == 1 {
                     self.levels.push(WalkLevel::new());
@@ -203,6 +208,7 @@ impl<N> Walk<N> {
         let keep = level.nodes.len() - level.open().div_ceil(2);
         let nodes = level.nodes.split_off(keep);
         self.open -= nodes.len();
+        self.held -= nodes.len();
         let mut prefix = self.prefix.clone();
         prefix.extend(above.iter().map(WalkLevel::number));
         Some(Piece {
@@ -306,6 +312,8 @@ mod tests {
         let levels = &walk.levels[..=walk.depth];
         let open: usize = levels.iter().map(WalkLevel::open).sum();
         assert_eq!(open, walk.open, "all open nodes are counted");
+        let held: usize = levels.iter().map(|level| level.nodes.len()).sum();
+        assert_eq!(held, walk.held(), "all nodes are counted");
         let top = levels.iter().position(|level| level.open() > 0)?;
         let above = levels[..top].iter().map(WalkLevel::number);
         let prefix = walk.prefix.iter().copied().chain(above).collect();
@@ -387,6 +395,23 @@ mod tests {
             assert_eq!(given > 0, !leaf_first);
             let most = 2 * (asked + visited);
             assert!(walk.looked <= most, "{} of {most}", walk.looked);
+        }
+    }
+
+    #[test]
+    fn sem_g202_how_many_nodes_are_held_is_known_at_each_node_of_a_deep_narrow_tree() {
+        const LEVELS: u64 = 200_000;
+        for leaf_first in [false, true] {
+            let (mut walk, mut job) = begun(chain(LEVELS, leaf_first));
+            let mut deepest = 0;
+            // A sum over all levels at each node would be 10^10 steps.
+            while walk.run(&mut job, 1).1 == Pause::Budget {
+                assert_eq!(walk.held(), 1 + 2 * walk.depth);
+                deepest = deepest.max(walk.depth);
+            }
+            assert_eq!(walk.held(), 0);
+            assert_eq!(job.count as u64, 2 * LEVELS + 1);
+            assert_eq!(deepest as u64, LEVELS);
         }
     }
 

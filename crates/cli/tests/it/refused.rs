@@ -404,6 +404,8 @@ fn sem_g542_sums_beyond_all_numbers_are_refused() {
         ));
         run.refusal(&["huge.csv", "beyond all numbers", "--standardise"]);
     }
+    let run = place.run("mixture huge.csv -k 2 --out out");
+    run.refusal(&["column 1 of those in use holds -1e308", "--standardise"]);
     assert!(!place.path("out").exists());
 }
 

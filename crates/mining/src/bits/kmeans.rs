@@ -4,7 +4,7 @@ use super::passes::{Cluster, Field};
 use super::{BitClustering, Bits};
 use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
-use crate::kmeans::UniformDraws;
+use crate::kmeans::{UniformDraws, tries};
 use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
@@ -110,7 +110,8 @@ impl BitKMeans {
         }
         let team = RankView::new(comm, control);
         let field = Field::new(&team, bits);
-        let mut keeper = CheckpointKeeper::new(comm, kept, self, |digest| bits.digest(digest));
+        let how = (self, "several draws for each centre");
+        let mut keeper = CheckpointKeeper::new(comm, kept, &how, |digest| bits.digest(digest));
         let State {
             starts: first,
             mut work,
@@ -164,10 +165,11 @@ struct State {
 }
 
 /// Rows at random, each with probability proportional to the number of columns in which it
-/// differs from the nearest of those before it.
+/// differs from the nearest of those before it. After the first, 2 + ln k are drawn for each
+/// centre, and the one that leaves the least of these numbers counts, the first of equals.
 ///
 /// Source: D. Arthur and S. Vassilvitskii, k-means++: the advantages of careful seeding, SODA
-/// (2007).
+/// (2007); there, too, several are drawn for each centre.
 async fn starts(
     field: &Field<'_>,
     clusters: usize,
@@ -175,38 +177,111 @@ async fn starts(
 ) -> Result<Vec<Cluster>, MiningError> {
     let bits = field.bits;
     let mut distances = vec![1_u64; field.rows.len()];
+    let mut sums = of_all_ranks(field, vec![distances.len() as u64])
+        .await?
+        .concat();
     let mut chosen = Vec::with_capacity(clusters);
     for number in 0..clusters {
-        let mine: u64 = distances.iter().sum();
-        let cancelled = field.team.control.is_cancelled();
-        let all = field.team.comm.allgather((cancelled, mine)).await?;
-        if all.iter().any(|part| part.0) {
-            return Err(MiningError::Cancelled);
-        }
-        let whole: u64 = all.iter().map(|part| part.1).sum();
-        let mut place = ((draws.draw() * whole as f64) as u64).min(whole.saturating_sub(1));
-        let mut owner = 0;
-        while owner + 1 < all.len() && place >= all[owner].1 {
-            place -= all[owner].1;
-            owner += 1;
-        }
-        let row = (owner == field.team.comm.rank()).then(|| {
-            let mut at = 0;
-            while at + 1 < distances.len() && place >= distances[at] {
-                place -= distances[at];
-                at += 1;
-            }
-            (field.rows.start + at) as u64
-        });
-        let row = field.team.comm.broadcast(owner, row).await?;
-        let row = (row as usize).min(bits.len() - 1);
-        for (distance, other) in distances.iter_mut().zip(field.rows.clone()) {
+        let tries = if number == 0 { 1 } else { tries(clusters) };
+        let places = (0..tries).map(|_| drawn(field, &distances, &sums, draws.draw()));
+        let places = field.sum(places.collect()).await?;
+        let last = bits.len() - 1;
+        let rows: Vec<usize> = places.iter().map(|row| last.min(*row as usize)).collect();
+        let after = |old: u64, row: usize, other: usize| {
             let new = bits.hamming(row, other) as u64;
-            *distance = if number == 0 { new } else { new.min(*distance) };
+            if number == 0 { new } else { new.min(old) }
+        };
+        let left = rows.iter().map(|row| {
+            let pairs = distances.iter().zip(field.rows.clone());
+            pairs
+                .map(|(old, other)| after(*old, *row, other))
+                .sum::<u64>()
+        });
+        let left = of_all_ranks(field, left.collect()).await?;
+        let all = |at: &usize| left.iter().map(|own| own[*at]).sum::<u64>();
+        let best = (0..tries).min_by_key(all).unwrap_or_default();
+        sums = left.iter().map(|own| own[best]).collect();
+        let row = rows[best];
+        for (distance, other) in distances.iter_mut().zip(field.rows.clone()) {
+            *distance = after(*distance, row, other);
         }
         let mut values = vec![0.0; bits.width()];
         bits.columns(row).for_each(|column| values[column] = 1.0);
         chosen.push(field.cluster(1.0, values.into_iter()));
     }
     Ok(chosen)
+}
+
+/// The numbers of each rank; all leave together if one is to stop.
+async fn of_all_ranks(field: &Field<'_>, mine: Vec<u64>) -> Result<Vec<Vec<u64>>, MiningError> {
+    let cancelled = field.team.control.is_cancelled();
+    let all = field.team.comm.allgather((cancelled, mine)).await?;
+    match all.iter().any(|part| part.0) {
+        true => Err(MiningError::Cancelled),
+        false => Ok(all.into_iter().map(|part| part.1).collect()),
+    }
+}
+
+/// The row that a number from 0 to 1 falls on, by the distances of this rank's rows and their sums
+/// on each rank; 0 where another rank has it.
+fn drawn(field: &Field<'_>, distances: &[u64], sums: &[u64], draw: f64) -> i64 {
+    let whole: u64 = sums.iter().sum();
+    let mut place = ((draw * whole as f64) as u64).min(whole.saturating_sub(1));
+    let mut owner = 0;
+    while owner + 1 < sums.len() && place >= sums[owner] {
+        place -= sums[owner];
+        owner += 1;
+    }
+    if owner != field.team.comm.rank() {
+        return 0;
+    }
+    let mut at = 0;
+    while at + 1 < distances.len() && place >= distances[at] {
+        place -= distances[at];
+        at += 1;
+    }
+    (field.rows.start + at) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_comm::World;
+
+    #[test]
+    fn sem_g577_a_start_of_k_means_of_bits_rarely_leaves_a_group_out() {
+        const GROUPS: usize = 20;
+        const WORDS: usize = 7;
+        // Rows of a group have 20 columns of their own, and one of the last eight.
+        let row = |row: usize| {
+            let own = (row % GROUPS * 20..).take(20);
+            let mut words = [0_u64; WORDS];
+            for column in own.chain([400 + row / GROUPS % 8]) {
+                words[column / 64] |= 1 << (column % 64);
+            }
+            words
+        };
+        let bits = Bits::new((0..64 * GROUPS).flat_map(row).collect(), 408).unwrap();
+        let groups_met = |ranks: usize, seed: u64| {
+            let met = World::threads(ranks).run(async |comm| {
+                let control = Control::default();
+                let team = RankView::new(&comm, &control);
+                let field = Field::new(&team, &bits);
+                let mut draws = UniformDraws::new(seed, 0);
+                let chosen = starts(&field, GROUPS, &mut draws).await?;
+                let group = |at: &Cluster| (0..GROUPS).find(|group| at.centre[20 * group] > 0);
+                let mut met: Vec<usize> = chosen.iter().filter_map(group).collect();
+                met.sort_unstable();
+                met.dedup();
+                Ok::<_, MiningError>(met.len())
+            });
+            met.unwrap()[0]
+        };
+        // With one draw for each centre it is one start of five, with four 19 of 20.
+        let all_met = (0..30)
+            .filter(|seed| groups_met(1, *seed) == GROUPS)
+            .count();
+        assert!(all_met >= 22, "{all_met}");
+        assert_eq!(groups_met(3, 7), groups_met(1, 7));
+    }
 }

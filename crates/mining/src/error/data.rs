@@ -38,6 +38,15 @@ pub enum DataError {
         /// The value found there.
         value: f64,
     },
+    /// A value is so large that sums of squares of its column are not finite.
+    LargeValue {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The value found there, the largest of the column.
+        value: f64,
+    },
     /// The number of weights is not the number of points.
     WeightCount {
         /// How many weights were given.
@@ -179,6 +188,15 @@ pub enum DataError {
         /// How many there may be.
         most: usize,
     },
+    /// There is not the memory for what so many rows, columns or parts need.
+    Memory {
+        /// What needs it.
+        what: &'static str,
+        /// How many bytes it needs.
+        bytes: u64,
+        /// What to do.
+        advice: &'static str,
+    },
     /// A latitude is outside ±90 degrees.
     Latitude {
         /// The row, from 0.
@@ -204,6 +222,18 @@ fn large_pair(
         f,
         "row {row}, column {column} holds {value:e}: sums of squares of dissimilarities above \
          1e140 are not finite; divide all of them by the same number"
+    )
+}
+
+fn large_value(
+    f: &mut fmt::Formatter<'_>,
+    (row, column): (usize, usize),
+    value: f64,
+) -> fmt::Result {
+    write!(
+        f,
+        "row {row}, column {column} holds {value:e}: sums of squares of the column are beyond all \
+         numbers; divide the column by a large one"
     )
 }
 
@@ -324,6 +354,15 @@ impl DataError {
                 f,
                 "the values of ({row}, {column}) and ({column}, {row}) differ: give one for both"
             ),
+            DataError::Memory {
+                what,
+                bytes,
+                advice,
+            } => write!(
+                f,
+                "{what} would take {bytes} bytes, and there is not so much memory: {advice}"
+            ),
+            DataError::LargeValue { row, column, value } => large_value(f, (*row, *column), *value),
             DataError::Scale { scale } => {
                 write!(
                     f,

@@ -3,6 +3,8 @@
 use super::model::{Emissions, HmmModel, Observations, Seen};
 use super::{Hmm, all_finite};
 use crate::boxed::LocalBoxFuture;
+use crate::memory_request::MemoryRequest;
+use crate::rank_view::RankView;
 use crate::{Annealing, Clusters, Control, Init, KMeans, MiningError, ParameterError, Points};
 use motet_comm::Communicator;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +23,8 @@ impl Hmm {
     /// [`MiningError::Parameter`], [`MiningError::FewPoints`] and
     /// [`MiningError::FewDistinctPoints`] for more states than there are places, or than the
     /// numbers have clusters, [`MiningError::Degenerate`] with the state whose variance no number
-    /// holds, [`MiningError::Cancelled`], [`MiningError::Comm`].
+    /// holds, [`MiningError::Data`] if there is not the memory for so many states and symbols,
+    /// [`MiningError::Cancelled`], [`MiningError::Comm`].
     ///
     /// # Examples
     ///
@@ -59,6 +62,8 @@ impl Hmm {
                     })
                 }
                 Seen::Symbols { symbols, values } => {
+                    let team = RankView::new(comm, control);
+                    team.ask_for(memory(states, *symbols)).await?;
                     let mut draws = ChaCha8Rng::seed_from_u64(seed);
                     draws.set_stream(start as u64);
                     by_chance(states, *symbols, values, &mut draws).map_err(MiningError::Data)
@@ -84,6 +89,8 @@ impl Hmm {
                         };
                         method.fit(comm, &points, &control).await?
                     };
+                    let team = RankView::new(comm, &control);
+                    team.ask_for(memory(states, *dim)).await?;
                     let labels = comm.allgather(found.labels).await?.concat();
                     self.of_labels(seen, states, (&points, &labels))
                 }
@@ -134,6 +141,17 @@ impl Hmm {
         };
         HmmModel::new(first, steps, shown).map_err(MiningError::Data)
     }
+}
+
+/// What a model needs, and its fit beside it: probabilities of steps, and of what states show.
+fn memory(states: usize, shown: usize) -> MemoryRequest {
+    let (states, shown) = (states as u128, shown as u128);
+    let numbers = states.saturating_mul(3 * (states + shown));
+    MemoryRequest::new(
+        "a model of so many states and symbols",
+        numbers,
+        "ask for fewer of them",
+    )
 }
 
 fn by_chance(

@@ -148,7 +148,7 @@ pub(super) async fn plus_plus(
 }
 
 /// How many points are drawn for each centre after the first.
-fn tries(clusters: usize) -> usize {
+pub(crate) fn tries(clusters: usize) -> usize {
     2 + (log2_of(clusters as f64) * LN_2) as usize
 }
 

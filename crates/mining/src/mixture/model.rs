@@ -1,6 +1,7 @@
 //! The parameters of a mixture, and what the kernel needs of them.
 
 use crate::lanes::log2_of;
+use crate::memory_request::MemoryRequest;
 use crate::{MiningError, Points};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -22,6 +23,38 @@ impl Covariance {
     /// Whether sums of products of two columns are needed.
     pub(super) fn triangle(self) -> bool {
         matches!(self, Covariance::Full | Covariance::Tied)
+    }
+
+    /// What a fit needs most of: matrices of all components, and sums over a block in lanes.
+    pub(super) fn memory(self, components: usize, dim: usize) -> MemoryRequest {
+        let (components, dim) = (components as u128, dim as u128);
+        let numbers = match self.triangle() {
+            true => components.saturating_add(4).saturating_mul(dim * dim),
+            false => components * dim,
+        };
+        let advice = "give fewer columns or components, or a covariance that is diagonal";
+        MemoryRequest::new("the covariances of so many columns", numbers, advice)
+    }
+
+    /// The first column whose sums are not finite, of those of
+    /// [`Sums`](super::kernel::Sums) for so many components.
+    pub(super) fn beyond(self, dim: usize, components: usize, sums: &[f64]) -> Option<usize> {
+        let stride = sums.len() / components;
+        let at = sums.iter().position(|sum| !sum.is_finite())? % stride;
+        let square = at.saturating_sub(1);
+        Some(match square.checked_sub(dim) {
+            // A sum of the column.
+            None => square,
+            Some(square) if self.triangle() => {
+                // The row of the triangle in which it is: that of the larger column comes first.
+                let mut row = 0;
+                while (row + 1) * (row + 2) / 2 <= square {
+                    row += 1;
+                }
+                row
+            }
+            Some(square) => square,
+        })
     }
 
     /// The number of free parameters of a mixture.

@@ -6,6 +6,7 @@
 use super::mapped::check_one;
 use super::{Dissimilarities, PairwiseClustering};
 use crate::kmeans::UniformDraws;
+use crate::memory_request::MemoryRequest;
 use crate::rank_view::RankView;
 use crate::{Control, DataError, MiningError, Progress};
 use motet_comm::Communicator;
@@ -73,13 +74,17 @@ impl Dissimilarities {
     ///
     /// # Errors
     ///
-    /// [`DataError::Empty`] for no rows, and [`DataError::NoKnownPair`], with the number of the row
-    /// in `rows`, where none of these is known.
+    /// [`DataError::Empty`] for no rows, [`DataError::Memory`] for more than there is room for, and
+    /// [`DataError::NoKnownPair`], with the number of the row in `rows`, where none of these is
+    /// known.
     ///
     /// # Panics
     ///
     /// If there is no such row.
     pub fn among(&self, rows: &[usize]) -> Result<Dissimilarities, DataError> {
+        let count = rows.len() as u128;
+        let advice = "take a smaller sample";
+        MemoryRequest::new("the pairs of so many rows", count * count, advice).check()?;
         let mut values = vec![0.0; rows.len() * rows.len()];
         if !rows.is_empty() {
             self.between(rows, rows, &mut values);

@@ -3,8 +3,8 @@
 use crate::data::anneal;
 use motet_comm::{CommError, Communicator, RunError, World};
 use motet_mining::{
-    Annealing, Clustering, Clusters, Control, DataError, Init, KMeans, MiningError, ParameterError,
-    Points,
+    Annealing, Clustering, Clusters, Control, DataError, Dissimilarities, Hmm, Init, KMeans,
+    MiningError, Mixture, Observations, ParameterError, Points, Scaling,
 };
 
 const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
@@ -357,4 +357,45 @@ fn distances_are_right_where_their_squares_are_no_numbers() {
     let far = Points::new(vec![1e50], 1).unwrap();
     assert_eq!(found.transform(&far).unwrap(), [1e50, 1e50]);
     assert_eq!(found.predict(&far).unwrap().len(), 1);
+}
+
+#[test]
+fn sem_g617_what_no_memory_holds_is_told_on_all_ranks() {
+    // The first of 2^49 bytes or more, which no process can have.
+    const WIDE: usize = 1 << 22;
+    let wide = Points::new(vec![1.0; WIDE], WIDE).unwrap();
+    let mixture = Mixture {
+        components: 1,
+        ..Mixture::default()
+    };
+    let pairs = Dissimilarities::new(vec![0.0, 1.0, 1.0, 0.0], 2).unwrap();
+    let scaling = Scaling {
+        dim: usize::MAX,
+        ..Scaling::default()
+    };
+    let letters = Observations::symbols(&[vec![0, 1, 0]], 1 << 47).unwrap();
+    let told = World::threads(2)
+        .run(async |comm| {
+            let control = Control::default();
+            let one = mixture.fit(&comm, &wide, &control).await.map(drop);
+            let two = scaling.fit(&comm, &pairs, &control).await.map(drop);
+            let hmm = Hmm::default();
+            let three = hmm.start(&comm, &letters, 2, (0, 0), &control).await;
+            let all = [one, two, three.map(drop)];
+            Ok::<_, MiningError>(all.map(|end| end.unwrap_err().to_string_with_source()))
+        })
+        .unwrap();
+    let bytes = [5 * 8 * (1_u64 << 44), u64::MAX, 6 * 8 * ((1_u64 << 47) + 2)];
+    for rank in told {
+        for (told, bytes) in rank.iter().zip(bytes) {
+            assert!(
+                told.contains(&format!("would take {bytes} bytes")),
+                "{told}"
+            );
+        }
+    }
+    let error = pairs.among(&vec![0; 1 << 23]).unwrap_err();
+    let bytes = 1_u64 << 49;
+    assert!(matches!(error, DataError::Memory { bytes: asked, .. } if asked == bytes));
+    assert!(error.to_string().contains("a smaller sample"), "{error}");
 }

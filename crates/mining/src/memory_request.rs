@@ -1,0 +1,76 @@
+//! What a run asks to lay into memory: more than there is would end the process.
+
+use crate::DataError;
+use std::hint::black_box;
+
+/// Less is not tried: most runs ask for less, and ranks need not agree on it.
+const SMALL: u128 = 1 << 30;
+
+/// Memory for numbers of 64 bits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MemoryRequest {
+    what: &'static str,
+    advice: &'static str,
+    bytes: u128,
+}
+
+impl MemoryRequest {
+    /// For `what` so many numbers are laid into memory at the same time. Where that is too much,
+    /// `advice` says what to do.
+    pub(crate) fn new(what: &'static str, numbers: u128, advice: &'static str) -> MemoryRequest {
+        MemoryRequest {
+            what,
+            advice,
+            bytes: numbers.saturating_mul(8),
+        }
+    }
+
+    pub(crate) fn is_small(&self) -> bool {
+        self.bytes < SMALL
+    }
+
+    /// Whether the system gives so much at present.
+    pub(crate) fn is_there(&self) -> bool {
+        let mut trial = Vec::<u8>::new();
+        let bytes = usize::try_from(self.bytes);
+        let there = bytes.is_ok_and(|bytes| trial.try_reserve_exact(bytes).is_ok());
+        // Else the compiler may leave out an allocation that nobody uses.
+        black_box(&trial);
+        there
+    }
+
+    /// # Errors
+    /// [`DataError::Memory`] where it is not there.
+    pub(crate) fn check(&self) -> Result<(), DataError> {
+        match self.is_small() || self.is_there() {
+            true => Ok(()),
+            false => Err(self.error()),
+        }
+    }
+
+    pub(crate) fn error(&self) -> DataError {
+        DataError::Memory {
+            what: self.what,
+            bytes: u64::try_from(self.bytes).unwrap_or(u64::MAX),
+            advice: self.advice,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_machine_has_is_not_there_and_the_bytes_are_told() {
+        let some = MemoryRequest::new("the numbers", 1 << 10, "ask for fewer");
+        assert_eq!(some.check(), Ok(()));
+        for (numbers, bytes) in [(1 << 47, 1 << 50), (u128::MAX, u64::MAX)] {
+            let error = MemoryRequest::new("the numbers", numbers, "ask for fewer");
+            let error = error.check().unwrap_err();
+            let words = format!("the numbers would take {bytes} bytes");
+            assert!(error.to_string().starts_with(&words), "{error}");
+            assert!(error.to_string().ends_with("ask for fewer"), "{error}");
+        }
+    }
+}
