@@ -31,9 +31,9 @@
 //! `Motet-Body: fields` or `argument` where a service, as one of Python, takes arguments by their
 //! names or one that may be an object. A [`Peer`] says `Motet-Chain`, too: the services that wait
 //! for the call, to which it must not come back. `traceparent` goes with the calls that the handler
-//! makes. A fault is `application/problem+json` (RFC 9457), whose member `fault` is the fault itself.
-//! Its status says whether another try may help: 503 comes with `Retry-After`, and was not carried
-//! out.
+//! makes. A fault is `application/problem+json` (RFC 9457), whose member `fault` is the fault
+//! itself. Its status says whether another try may help: 503 comes with `Retry-After`, and was not
+//! carried out.
 //!
 //! ```
 //! use motet_dispatch::Dispatcher;

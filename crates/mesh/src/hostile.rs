@@ -35,9 +35,8 @@ fn frame(random: &mut Random) -> Frame {
     let (topic, subscription) = (random.below(topics) as u32, random.below(6) as u32);
     let key = KEYS[random.below(KEYS.len())].to_owned();
     let far = [0, 1, 2, 7, u64::MAX - 1, u64::MAX][random.below(6)];
-    let bytes: Vec<u8> = (0..random.below(40))
-        .map(|_| random.below(256) as u8)
-        .collect();
+    let bytes = (0..random.below(40)).map(|_| random.below(256) as u8);
+    let bytes: Vec<u8> = bytes.collect();
     match random.below(15) {
         0 => Frame::Hello {
             form: FORM - u16::from(small == 0),
@@ -93,18 +92,27 @@ fn frame(random: &mut Random) -> Frame {
             why: key,
         },
         12 => not_allowed(topic, subscription, key),
-        13 => Frame::NamedData {
-            topic,
-            subscription,
-            number: far,
-            retained: small == 0,
-            payload: vec![7],
-            names: [bytes, vec![1, 1, b'n'], vec![b'n'; 2 << 10]][random.below(3)].clone(),
-        },
+        13 => named_data(topic, subscription, far, (bytes, random.below(3))),
         _ => Frame::Answer {
             call: far,
             answer: Ok(bytes),
         },
+    }
+}
+
+fn named_data(topic: u32, subscription: u32, number: u64, some: (Vec<u8>, usize)) -> Frame {
+    let names = match some {
+        (bytes, 0) => bytes,
+        (_, 1) => vec![1, 1, b'n'],
+        _ => vec![b'n'; 2 << 10],
+    };
+    Frame::NamedData {
+        topic,
+        subscription,
+        number,
+        retained: number == 0,
+        payload: vec![7],
+        names,
     }
 }
 

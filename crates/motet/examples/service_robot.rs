@@ -1,7 +1,7 @@
 //! Services that drive a robot through a room, in virtual time. They are a world, a drive, a
 //! bumper, a laser, and an explorer that joins what bumper and laser say: the module `robot` of the
-//! crate `motet-service`, which `motet serve` serves, too. The same seed gives the same way; another
-//! manifest gives another drive.
+//! crate `motet-service`, which `motet serve` serves, too. The same seed gives the same way;
+//! another manifest gives another drive.
 
 use motet_dispatch::{Replay, spawn};
 use motet_ports::Port;

@@ -149,11 +149,14 @@ fn many(head: &str, piece: &str, tail: &str) -> String {
     head.to_owned() + &piece.repeat((1 << 20) / piece.len()) + tail
 }
 
+/// Whether a text can be read.
+type TextReader = fn(&str) -> Result<(), Fault>;
+
 #[test]
 fn sem_g403_a_text_whose_values_would_take_too_much_is_not_read() {
     let json = "{\"service\": [{\"type\": \"a\", \"state\": {\"value\": [";
     let toml = "[[service]]\ntype = 'a'\nstate = { value = [";
-    let readers: [fn(&str) -> Result<(), Fault>; 2] = [
+    let readers: [TextReader; 2] = [
         |text| Manifest::read(text).map(drop),
         |text| Flow::read(text).map(drop),
     ];

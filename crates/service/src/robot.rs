@@ -76,7 +76,6 @@ state = { value = { step = 0, x = 5.0, y = 5.0, heading = 0.3, left = 0.0, right
 "#;
 
 /// Lets a node make all of them.
-#[must_use]
 pub fn register(node: NodeBuilder) -> NodeBuilder {
     node.register::<SimWorld>()
         .register::<SimDrive>()

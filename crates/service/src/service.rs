@@ -3,17 +3,17 @@
 //! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services,
 //!   their partners;
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
-//! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`, `any_call.rs`: without
-//!   knowing the contract; `remote.rs`: in another process; `standing.rs`: how a service stands;
+//! - `client.rs`, `call.rs`, `calling.rs`: how they are posted to; `any_service.rs`,
+//!   `any_call.rs`: without knowing the contract; `remote.rs`: in another process; `standing.rs`: how a service stands;
 //!   `calling_service.rs`: what stands for it where its handlers call;
 //! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be
 //!   posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
-//! - `shared.rs`: what the services of a node share; `places.rs`: the paths of those that are
-//!   there; `dependents.rs`: who has whom as a partner; `threads.rs`: the threads that some have for
-//!   themselves.
+//! - `shared.rs`: what the services of a node share; `reporting.rs`: who is told what happens;
+//!   `places.rs`: the paths of those that are there; `dependents.rs`: who has whom as a partner;
+//!   `threads.rs`: the threads that some have for themselves.
 
 mod admission;
 mod any_call;
@@ -35,6 +35,7 @@ mod notification;
 mod places;
 mod refusal;
 mod remote;
+mod reporting;
 mod shared;
 mod slot;
 mod standing;

@@ -301,7 +301,7 @@ fn sem_g608_a_step_that_has_the_last_item_of_a_closed_port_may_give_it_back() {
     });
     assert!(is_reserved);
     here.close();
-    let (next, log) = (here.clone(), Log::new());
+    let (next, log) = (here, Log::new());
     let out = log.clone();
     spawn(&pair.net.queue("waits"), async move {
         out.push(take_all((&next,)).await);

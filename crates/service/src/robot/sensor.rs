@@ -7,7 +7,7 @@ use std::fmt;
 /// What a sensor has seen last.
 #[data]
 #[derive(Default)]
-pub struct Seen {
+pub struct SensorState {
     /// The step of the world in which it was.
     pub step: u64,
     /// Of a bumper: the robot has run against a wall.
@@ -19,7 +19,7 @@ pub struct Seen {
 }
 
 /// A sensor: its state is what it sees.
-#[contract(uri = "motet:sensor/1", state = Seen)]
+#[contract(uri = "motet:sensor/1", state = SensorState)]
 pub trait Sensor {
     /// The world has changed.
     #[notified]
@@ -33,7 +33,7 @@ macro_rules! sensor {
         #[service(contract = Sensor, start = begin)]
         pub struct $sensor {
             #[state]
-            seen: State<Seen>,
+            seen: State<SensorState>,
             #[partner(policy = UseExisting)]
             world: SimulatedClient,
         }
@@ -75,8 +75,8 @@ sensor!(
     sight
 );
 
-fn touch(room: &Arena, before: &Seen) -> Seen {
-    Seen {
+fn touch(room: &Arena, before: &SensorState) -> SensorState {
+    SensorState {
         step: room.step,
         touches: room.touches,
         bumps: before.bumps + u64::from(room.touches && !before.touches),
@@ -84,10 +84,10 @@ fn touch(room: &Arena, before: &Seen) -> Seen {
     }
 }
 
-fn sight(room: &Arena, _: &Seen) -> Seen {
-    Seen {
+fn sight(room: &Arena, _: &SensorState) -> SensorState {
+    SensorState {
         step: room.step,
         beams: room.beams(),
-        ..Seen::default()
+        ..SensorState::default()
     }
 }

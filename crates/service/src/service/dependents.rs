@@ -11,11 +11,11 @@ pub(super) fn dependents(services: &[Any], path: &str) -> Vec<String> {
         let partners: BTreeSet<String> = common.partners.lock().values().cloned().collect();
         (common.path.to_string(), partners)
     });
-    in_order(partners.collect(), path)
+    in_order(&partners.collect(), path)
 }
 
 /// As [`dependents`], of the partners of all services.
-fn in_order(partners: BTreeMap<String, BTreeSet<String>>, path: &str) -> Vec<String> {
+fn in_order(partners: &BTreeMap<String, BTreeSet<String>>, path: &str) -> Vec<String> {
     let mut found = BTreeSet::from([path.to_owned()]);
     loop {
         let next = partners
@@ -60,14 +60,14 @@ mod tests {
             .into_iter()
             .map(|(own, of)| (own.to_owned(), set(of)))
             .collect();
-        assert_eq!(in_order(all.clone(), "/root"), ["/b", "/c", "/a"]);
-        assert!(in_order(all, "/a").is_empty());
+        assert_eq!(in_order(&all, "/root"), ["/b", "/c", "/a"]);
+        assert!(in_order(&all, "/a").is_empty());
     }
 
     #[test]
     fn those_that_have_each_other_come_once() {
         let each = |of: &str| BTreeSet::from([of.to_owned()]);
         let all = BTreeMap::from([("/a".to_owned(), each("/b")), ("/b".to_owned(), each("/a"))]);
-        assert_eq!(in_order(all, "/a"), ["/b"]);
+        assert_eq!(in_order(&all, "/a"), ["/b"]);
     }
 }

@@ -8,13 +8,12 @@ use super::{Any, AnyServed, ServiceKind};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::lifecycle::Lifecycle;
-use crate::report::{Captured, Level, LogEntry, NodeReporter, Record, Traced};
+use crate::report::{NodeReporter, Record};
 use crate::spec::Spec;
 use crate::store::StoreWriter;
-use crate::{Fault, FaultCode, TraceParent};
+use crate::{Fault, FaultCode};
 use motet_dispatch::{Causality, DispatcherQueue, Enqueue, QueueConfig};
 use motet_sync::{Mutex, Serial};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, RandomState};
@@ -40,7 +39,7 @@ pub(crate) struct NodeShared {
     /// What `/sys/mesh` tells of.
     pub(crate) mesh: Option<motet_mesh::Node>,
     /// There as soon as the node's own services are.
-    reporter: Mutex<Option<Arc<dyn NodeReporter>>>,
+    pub(super) reporter: Mutex<Option<Arc<dyn NodeReporter>>>,
     pub(crate) ids: Serial,
     /// Numbers of captured calls.
     pub(crate) traces: Serial,
@@ -48,7 +47,7 @@ pub(crate) struct NodeShared {
     pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
     /// Which jobs carry out runs of workflows, by the path of their service and the run's name.
     pub(crate) runs: Mutex<BTreeMap<(Arc<str>, String), String>>,
-    begun: Instant,
+    pub(super) begun: Instant,
     places: Mutex<Places>,
     pub(crate) dispatchers: Arc<ServiceDispatchers>,
     /// Begins to end the node in order.
@@ -108,66 +107,6 @@ impl NodeShared {
         let now = self.deadlines.clock().now();
         let elapsed = now.saturating_duration_since(self.begun);
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Who is told of what happens; nobody before the node's own services are there, and after its
-    /// end.
-    pub(crate) fn set_reporter(&self, reporter: Option<Arc<dyn NodeReporter>>) {
-        *self.reporter.lock() = reporter;
-    }
-
-    fn reporter(&self) -> Option<Arc<dyn NodeReporter>> {
-        self.reporter.lock().clone()
-    }
-
-    /// Writes to the log. What the log has no room for is gone.
-    pub(crate) fn log(&self, level: Level, category: &str, service: &str, text: &str) {
-        self.log_of(level, category, service, text, None);
-    }
-
-    /// As [`NodeShared::log`], of a call that is a part of a trace.
-    pub(crate) fn log_of(
-        &self,
-        level: Level,
-        category: &str,
-        service: &str,
-        text: &str,
-        trace: Option<&TraceParent>,
-    ) {
-        if let Some(reporter) = self.reporter() {
-            let entry = LogEntry {
-                at_ms: self.elapsed_ms(),
-                level,
-                category: category.to_owned(),
-                service: service.to_owned(),
-                text: text.to_owned(),
-                trace_parent: trace.map(ToString::to_string),
-            };
-            reporter.log(entry);
-        }
-    }
-
-    /// Keeps a request that was to be captured.
-    pub(crate) fn captured(&self, path: &str, traced: Traced, answer: &Result<Value, Fault>) {
-        if let Some(reporter) = self.reporter() {
-            let us = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
-            let now = self.deadlines.clock().now();
-            let posted = traced.posted.unwrap_or(now);
-            let captured = Captured {
-                id: traced.trace.id,
-                parent: traced.trace.parent,
-                began_us: us(posted.saturating_duration_since(self.begun)),
-                took_us: us(now.saturating_duration_since(posted)),
-                at_ms: self.elapsed_ms(),
-                service: path.to_owned(),
-                operation: traced.operation.to_owned(),
-                body: traced.body,
-                answer: answer.as_ref().ok().cloned(),
-                fault: answer.as_ref().err().map(ToString::to_string),
-                trace_parent: traced.trace_parent.as_deref().map(ToString::to_string),
-            };
-            reporter.captured(captured);
-        }
     }
 
     /// Wakes those who wait for a change in the services.

@@ -325,6 +325,13 @@ mod tests {
         Flow::read(text).unwrap_err().reason().to_owned()
     }
 
+    fn all_are_refused(cases: &[(&str, &str)]) {
+        for (text, part) in cases {
+            let reason = refusal(text);
+            assert!(reason.contains(part), "{reason:?} lacks {part:?}");
+        }
+    }
+
     #[test]
     fn sem_g404_a_flow_that_is_wrong_is_refused_with_what_is_wrong() {
         let cases = [
@@ -357,6 +364,14 @@ mod tests {
                     {"name": "c", "call": "/x:y"}]}"#,
                 "need each other, or ones that do: a, b;",
             ),
+        ];
+        all_are_refused(&cases);
+        assert!(Flow::read("").unwrap().steps.is_empty());
+    }
+
+    #[test]
+    fn sem_g404_a_wrong_list_and_a_wrong_undo_are_refused() {
+        let cases = [
             (
                 r#"{"step": [{"name": "a", "call": "/x:y", "for_each": "${b.out}"}]}"#,
                 "needs \"b\" by `for_each`",
@@ -395,10 +410,6 @@ mod tests {
                 "has \"b\" in `undo`, and does not need it",
             ),
         ];
-        for (text, part) in cases {
-            let reason = refusal(text);
-            assert!(reason.contains(part), "{reason:?} lacks {part:?}");
-        }
-        assert!(Flow::read("").unwrap().steps.is_empty());
+        all_are_refused(&cases);
     }
 }

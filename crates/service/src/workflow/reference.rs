@@ -36,7 +36,7 @@ impl<'a> Reference<'a> {
 }
 
 /// Shows all texts in a value.
-pub(super) fn texts<'a>(value: &'a Value, show: &mut impl FnMut(&'a str)) {
+pub(super) fn each_text<'a>(value: &'a Value, show: &mut impl FnMut(&'a str)) {
     match value {
         Value::String(text) => show(text),
         Value::Array(values) => values.iter().for_each(|value| each_text(value, show)),

@@ -113,49 +113,54 @@ fn sem_g614_a_list_goes_on_behind_the_call_that_has_failed() {
     });
 }
 
+/// Its last step fails for good at its second value.
+const UNDONE: &str = r#"
+[[step]]
+name = "first"
+call = "/shop:insert"
+with = { name = "first", count = 1 }
+
+[[step]]
+name = "twice"
+call = "/shop:compute"
+with = 5
+after = ["first"]
+undo = { call = "/shop:add", with = "${twice.out}" }
+
+[[step]]
+name = "many"
+call = "/shop:insert"
+for_each = ["x", "y"]
+with = { name = "${item}", count = 1 }
+after = ["twice"]
+undo = { call = "/shop:delete", with = "${item}" }
+
+[[step]]
+name = "no"
+call = "/shop:insert"
+with = { name = "no", count = 1 }
+after = ["many"]
+when = "${first.out}"
+undo = { call = "/shop:delete", with = "no" }
+
+[[step]]
+name = "some"
+call = "/shop:update"
+for_each = ["x", "figs"]
+at_once = 1
+with = { name = "${item}", count = 7 }
+after = ["many"]
+undo = { call = "/shop:update", with = { name = "${item}", count = 1 } }
+"#;
+
 #[test]
 fn sem_g614_what_was_done_is_undone_the_last_first() {
     with_flows(async |node, shop, flows| {
-        let flow = r#"
-            [[step]]
-            name = "first"
-            call = "/shop:insert"
-            with = { name = "first", count = 1 }
-
-            [[step]]
-            name = "twice"
-            call = "/shop:compute"
-            with = 5
-            after = ["first"]
-            undo = { call = "/shop:add", with = "${twice.out}" }
-
-            [[step]]
-            name = "many"
-            call = "/shop:insert"
-            for_each = ["x", "y"]
-            with = { name = "${item}", count = 1 }
-            after = ["twice"]
-            undo = { call = "/shop:delete", with = "${item}" }
-
-            [[step]]
-            name = "no"
-            call = "/shop:insert"
-            with = { name = "no", count = 1 }
-            after = ["many"]
-            when = "${first.out}"
-            undo = { call = "/shop:delete", with = "no" }
-
-            [[step]]
-            name = "some"
-            call = "/shop:update"
-            for_each = ["x", "figs"]
-            at_once = 1
-            with = { name = "${item}", count = 7 }
-            after = ["many"]
-            undo = { call = "/shop:update", with = { name = "${item}", count = 1 } }
-        "#;
         let told = shop.subscribe(Subscribe::all()).await.unwrap();
-        let fault = run(&node, &flows, begin("one", flow)).await.fault.unwrap();
+        let fault = run(&node, &flows, begin("one", UNDONE))
+            .await
+            .fault
+            .unwrap();
         assert_eq!(fault.code(), FaultCode::UnknownEntry);
         assert!(fault.reason().contains("\"some\" failed"), "{fault}");
         assert!(fault.reason().contains("was undone"), "{fault}");

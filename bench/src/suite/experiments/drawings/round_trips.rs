@@ -41,7 +41,7 @@ pub(super) const MODELS: &[TripModel] = &[
     ),
     model(
         "(a) spawned, services",
-        "2 workers: a client, a service that is posted to; 8 bytes",
+        "2 workers: a client, which begins the handlers of a service; 8 bytes",
         on_ports::service,
     ),
     model(

@@ -73,10 +73,10 @@ pub(super) fn search(trips: Trips) -> Result<f64, String> {
     timed(&shared(&queue), trips, client)
 }
 
-/// A call of a service whose handler runs by its port.
+/// A call of a service by an async method, which its caller begins.
 pub(super) fn service(trips: Trips) -> Result<f64, String> {
     let messages = [trips.group, trips.groups, trips.first()];
-    let times = timings_on_motet(CallKind::Posted, 1, WORKERS, messages)?;
+    let times = timings_on_motet(CallKind::Async, 1, WORKERS, messages)?;
     Ok(times[0])
 }
 
