@@ -4,8 +4,8 @@
 //!   their partners;
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
 //! - `client.rs`, `call.rs`, `calling.rs`: how they are posted to; `any_service.rs`,
-//!   `any_call.rs`: without knowing the contract; `remote.rs`: in another process; `standing.rs`: how a service stands;
-//!   `calling_service.rs`: what stands for it where its handlers call;
+//!   `any_call.rs`: without knowing the contract; `remote.rs`: in another process; `standing.rs`:
+//!   how a service stands; `calling_service.rs`: what stands for it where its handlers call;
 //! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be
 //!   posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;

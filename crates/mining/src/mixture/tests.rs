@@ -408,6 +408,7 @@ fn sem_g132_bad_mixtures_are_told() {
             };
             let huge = Points::new((0..30).flat_map(row).collect(), 3).unwrap();
             let method = Mixture {
+                components: 2,
                 covariance,
                 ..Mixture::default()
             };

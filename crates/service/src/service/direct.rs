@@ -294,23 +294,23 @@ pub(super) fn begin_one_way<C: Contract>(
         return Ok(Some((request, options)));
     };
     let context = CallContext::inherited();
-    // What a handler posts to a service that waits for it runs later.
-    let is_held = |context: &CallContext| context.is_held_by(&**common);
-    if context.as_ref().is_some_and(is_held) {
-        return Ok(Some((request, options)));
-    }
-    options.capture |= context
-        .as_ref()
-        .is_some_and(|context| context.inherited.trace.is_some());
-    let Some(run) = slot
-        .direct(Some(operation), &options, None)
-        .map(|at_once| at_once.run)
-    else {
+    // What a handler posts to a service that waits for it runs later. What is captured is posted.
+    let is_posted = |context: &CallContext| {
+        let is_traced = context.inherited.trace.is_some() && !common.path.starts_with("/sys/");
+        is_traced || context.is_held_by(&**common)
+    };
+    let is_posted = context.as_ref().is_some_and(is_posted);
+    let direct = || slot.direct(Some(operation), &options, None);
+    let at_once = (!is_posted).then(direct).flatten();
+    let Some(run) = at_once.map(|at_once| at_once.run) else {
         return Ok(Some((request, options)));
     };
     // It inherits nothing else: nobody waits for it.
     let principal = || context.as_ref().and_then(CallContext::principal);
     options.principal = options.principal.take().or_else(principal);
+    if let (None, Some(context)) = (&options.trace_parent, &context) {
+        options.trace_parent.clone_from(&context.inherited.trace_parent);
+    }
     common.admit(operation.verb, operation.group, &options, None, false)?;
     options.is_one_way = true;
     let slot = Arc::clone(slot);
