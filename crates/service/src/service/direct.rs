@@ -309,7 +309,9 @@ pub(super) fn begin_one_way<C: Contract>(
     let principal = || context.as_ref().and_then(CallContext::principal);
     options.principal = options.principal.take().or_else(principal);
     if let (None, Some(context)) = (&options.trace_parent, &context) {
-        options.trace_parent.clone_from(&context.inherited.trace_parent);
+        options
+            .trace_parent
+            .clone_from(&context.inherited.trace_parent);
     }
     common.admit(operation.verb, operation.group, &options, None, false)?;
     options.is_one_way = true;
