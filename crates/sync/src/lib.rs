@@ -72,7 +72,7 @@ pub use owned_thread::OwnedThread;
 pub use parker::{Parker, Unparker};
 pub use renew_waker::renew_waker;
 pub use serial::Serial;
-pub use shared_place::SharedPlace;
+pub use shared_place::{HeldPlace, SharedPlace};
 pub use spin_mutex::SpinMutex;
 #[cfg(motet_loom)]
 pub use thread_number::set_thread_number;

@@ -11,11 +11,11 @@
 )]
 
 #[cfg(any(motet_loom, motet_shuttle))]
-use crate::Mutex as Inner;
+use crate::{Mutex as Inner, MutexGuard as SpinGuardOf};
 #[cfg(not(any(motet_loom, motet_shuttle)))]
 use crate::{spin_loop, thread};
 #[cfg(not(any(motet_loom, motet_shuttle)))]
-use spin::mutex::SpinMutex as Inner;
+use spin::mutex::{SpinMutex as Inner, SpinMutexGuard as SpinGuardOf};
 use std::fmt;
 
 /// Before the core is offered to others: longer than any hold of a holder that runs.
@@ -33,6 +33,9 @@ const SPINS: u32 = 256;
 /// assert_eq!(place.with(|place| *place), None);
 /// ```
 pub struct SpinMutex<T>(Inner<T>);
+
+/// Gives the lock back by a store.
+pub(crate) type SpinGuard<'a, T> = SpinGuardOf<'a, T>;
 
 impl<T> SpinMutex<T> {
     /// A free mutex around `value`.
@@ -54,10 +57,22 @@ impl<T> SpinMutex<T> {
         }
     }
 
+    /// The value, if nobody else uses it now.
+    #[inline]
+    pub(crate) fn try_lock(&self) -> Option<SpinGuard<'_, T>> {
+        self.0.try_lock()
+    }
+
+    /// Until it may be free.
+    #[cfg(any(motet_loom, motet_shuttle))]
+    pub(crate) fn spin(&self) {
+        crate::thread::yield_now();
+    }
+
     /// Until it may be free.
     #[cold]
     #[cfg(not(any(motet_loom, motet_shuttle)))]
-    fn spin(&self) {
+    pub(crate) fn spin(&self) {
         for _ in 0..SPINS {
             if !self.0.is_locked() {
                 return;

@@ -7,7 +7,7 @@ use super::Served;
 use crate::service::SlotOf;
 use crate::{Group, Service};
 use motet_ports::{ActiveInterleave, EnteredInterleave};
-use motet_sync::SharedPlace;
+use motet_sync::{HeldPlace, SharedPlace};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// A service that handlers share. Without weak references it takes less time to ask whether they
@@ -73,6 +73,12 @@ impl<S: Service> ServiceCell<S> {
     #[inline]
     pub(super) fn take(&self) -> Option<SharedService<S>> {
         self.place.take()
+    }
+
+    /// As [`ServiceCell::take`], where it lies, for a handler that does not wait.
+    #[inline]
+    pub(super) fn hold(&self) -> Option<HeldPlace<'_, SharedService<S>>> {
+        self.place.hold()
     }
 
     /// Puts a service in; after the end it is dropped.

@@ -12,7 +12,7 @@ use crate::context::Panicked;
 use crate::json::to_value;
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
-use crate::service::{Common, ContractOf, Figures, OperationBody, OperationItem, SlotOf, StateOf};
+use crate::service::{Common, ContractOf, Figures, OperationBody, OperationItem, SlotOf};
 use crate::{Contract, Cx, Fault, Serves, Service, StateRef};
 use motet_dispatch::spawn;
 use serde_json::Value;
@@ -206,7 +206,13 @@ impl<S: Service> Served<S> {
         let outcome = match ended {
             Ok(outcome) => outcome,
             Err(panicked) => {
-                self.cell.torn(shared, before.state, &panicked);
+                if let Some(before) = before.state {
+                    alone(&mut shared).state_mut().restore(before);
+                    self.cell.put(shared);
+                } else {
+                    drop(shared);
+                    self.cell.torn(&panicked);
+                }
                 // It is built anew for this panic: not once more, when that goes on from here.
                 drop(taken);
                 return answer(Ended::Panicked(panicked), captured);
@@ -284,10 +290,10 @@ impl<S: Service> ServiceCell<S> {
             .has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
         let _taken = TakenService::of(self);
-        let Some(mut shared) = self.take() else {
+        let Some(mut held) = self.hold() else {
             return Err(Failed::Fault(common.absence()));
         };
-        let service = alone(&mut shared);
+        let service = alone(&mut held);
         let before = before::<S>(slot, service, &request);
         let outcome = cx.run_now(|| {
             let given = ContractOf::<S>::exclusive_now(&mut *service, cx, request);
@@ -296,41 +302,34 @@ impl<S: Service> ServiceCell<S> {
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(panicked) => {
-                self.torn(shared, before.state, &panicked);
+                if let Some(before) = &before.state {
+                    service.state_mut().restore(before.clone());
+                    drop(held.put());
+                } else {
+                    drop(held);
+                    self.torn(&panicked);
+                }
                 return Err(Failed::Panic(panicked));
             }
         };
         let changed = settle::<S>(common, service, &before, keyed, outcome);
         if cx.wants_save() && !changed.failed {
-            drop(shared);
+            drop(held);
             let fault = common.no_store();
             self.build_anew(&fault);
             return Err(Failed::Fault(fault));
         }
         let told = before.told.filter(|_| changed.changed);
-        let telling = slot.telling(cx, shared.state(), told, changed.failed);
-        self.put(shared);
+        let telling = slot.telling(cx, held.state(), told, changed.failed);
+        // After the end it is dropped.
+        drop(held.put());
         Ok(telling)
     }
 
     /// A handler has panicked and may have left the state torn, which is never served.
-    fn torn(
-        &self,
-        mut shared: SharedService<S>,
-        before: Option<StateRef<StateOf<S>>>,
-        panicked: &Panicked,
-    ) {
-        match before {
-            Some(before) => {
-                alone(&mut shared).state_mut().restore(before);
-                self.put(shared);
-            }
-            None => {
-                drop(shared);
-                let reason = format!("a handler panicked: {}", panicked.message());
-                self.build_anew(&Fault::failed(reason));
-            }
-        }
+    fn torn(&self, panicked: &Panicked) {
+        let reason = format!("a handler panicked: {}", panicked.message());
+        self.build_anew(&Fault::failed(reason));
     }
 }
 

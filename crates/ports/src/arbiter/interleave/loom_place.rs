@@ -89,10 +89,10 @@ impl PlacedCell {
         let Some(_entered) = self.interleave.try_exclusive() else {
             return Attempt::Refused;
         };
-        let Some(mut shared) = self.place.take() else {
+        let Some(mut held) = self.place.hold() else {
             return Attempt::Absent;
         };
-        let service = Arc::get_mut(&mut shared).expect("an exclusive handler is alone");
+        let service = Arc::get_mut(&mut held).expect("an exclusive handler is alone");
         let value = service.state.whole();
         match Arc::get_mut(&mut service.state) {
             Some(state) => state.set(value + 1),
@@ -101,7 +101,7 @@ impl PlacedCell {
         let version = self.version.load(Ordering::Relaxed);
         assert_eq!(version, value, "a change is lost");
         self.version.store(version + 1, Ordering::Relaxed);
-        drop(self.place.exchange(shared));
+        drop(held.put());
         Attempt::Done
     }
 
