@@ -66,6 +66,8 @@ struct SetGoing {
     storing: Option<Timer>,
     /// Keeps the threads of its own.
     threads: Option<Arc<OwnThreads>>,
+    /// A partner was built anew while the service was.
+    is_stale: bool,
 }
 
 /// What a handler in a box does.

@@ -98,21 +98,22 @@ struct Reporter {
 
 impl NodeReporter for Reporter {
     fn log(&self, entry: LogEntry) {
-        drop(self.log.post(LogsRequest::Write(entry)));
+        // Not carried out here, as all that follows: a handler may be amid its work.
+        drop(self.log.post_by_itself(LogsRequest::Write(entry)));
     }
 
     fn captured(&self, captured: Captured) {
-        drop(self.debug.post(DebugRequest::Keep(captured)));
+        drop(self.debug.post_by_itself(DebugRequest::Keep(captured)));
     }
 
     fn recorded(&self, record: Record) {
-        drop(self.directory.post(DirectoriesRequest::Record(record)));
+        let request = DirectoriesRequest::Record(record);
+        // Not carried out here: who tells holds a lock.
+        drop(self.directory.post_by_itself(request));
     }
 
     fn removed(&self, path: &str) {
-        drop(
-            self.directory
-                .post(DirectoriesRequest::Remove(path.to_owned())),
-        );
+        let request = DirectoriesRequest::Remove(path.to_owned());
+        drop(self.directory.post_by_itself(request));
     }
 }

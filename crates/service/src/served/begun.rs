@@ -14,6 +14,7 @@ use crate::options::{Options, RequestEnvelope};
 use crate::service::{BegunHandler, BegunOr, Common, ContractOf, Figures, Nested, RestOfHandler};
 use crate::service::{SlotOf, no_answer, timeout};
 use crate::{Contract, Cx, Fault, Group, Operation, Service};
+use motet_dispatch::Causalities;
 use motet_ports::SentInterleave;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -62,18 +63,24 @@ pub(super) fn begin<S: Service>(
 /// Polls a handler for the first time.
 fn begun<O>(common: &Arc<Common>, until: Instant, mut rest: RestOfHandler<O>) -> BegunHandler<O> {
     let _nested = Nested::enter();
-    let polled = {
+    let (polled, under) = {
         let handler = rest.as_mut();
         // What it does beside its handler is no call of the caller. Whoever goes on with it polls
         // it at once, with a waker.
         let poll = || handler.poll(&mut Context::from_waker(Waker::noop()));
-        CallContext::default().run_now(poll)
+        let poll = || {
+            let polled = CallContext::default().run_now(poll);
+            (polled, Causalities::active())
+        };
+        // What it makes of the causalities that are active is not its caller's.
+        Causalities::active().run(poll)
     };
     match polled {
         Ok(Poll::Ready(ended)) => BegunHandler::Ended(ended),
         Ok(Poll::Pending) => BegunHandler::Waits {
             of: Arc::clone(common),
             until,
+            under,
             rest,
         },
         Err(panicked) => {

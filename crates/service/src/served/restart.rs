@@ -74,10 +74,19 @@ fn begin(served: Arc<dyn ServedSteps>, why: &Fault, wait: Duration, to: Option<T
         }
         // Who is built anew for another has the others built by that one.
         let begins = to.is_none() && served.plan().supervision.lock().how().with_dependents;
+        served.work().lock().is_stale = false;
         match Arc::clone(&served).begin_again().await {
             Err(fault) => restart(served, &fault),
-            Ok(()) if begins => rebuild_dependents(served.common()).await,
-            Ok(()) => {}
+            Ok(()) => {
+                if std::mem::take(&mut served.work().lock().is_stale) {
+                    let why = Fault::failed("a partner was built anew while it was itself");
+                    let (to, _ended) = reply();
+                    Arc::clone(&served).post_own(OwnStep::Rebuild(Box::new(why), to));
+                }
+                if begins {
+                    rebuild_dependents(served.common()).await;
+                }
+            }
         }
         if let Some(to) = to {
             // Who has asked may have gone.
@@ -96,8 +105,12 @@ fn begin(served: Arc<dyn ServedSteps>, why: &Fault, wait: Duration, to: Option<T
 /// Builds the service anew since a partner was, and has `to` told when that has ended. Its own
 /// restarts are not counted by it. The caller is in the exclusive group.
 pub(super) fn rebuild(served: Arc<dyn ServedSteps>, why: &Fault, to: To<()>) {
+    let taken_from = Arc::clone(&served);
+    // A destructor that panics has it built anew, too.
+    let _taken = TakenService::of(&taken_from);
     let Some(service) = served.take() else {
-        // It is being built anew, or has failed for good.
+        // It is being built anew, and may have met the partner as it was; or has failed for good.
+        served.work().lock().is_stale = true;
         drop(to.post(Ok(())));
         return;
     };

@@ -1,7 +1,7 @@
 //! A call that is awaited: where its answer comes from.
 
 use super::client::{no_answer, timeout};
-use super::direct::{BegunHandler, gives_way};
+use super::direct::{BegunHandler, Nested, gives_way};
 use super::entrance::EnteredOperation;
 use super::slot::Common;
 use crate::context::CallContext;
@@ -142,9 +142,14 @@ fn is_over(
 impl<O: Send + 'static> BegunHandler<O> {
     /// Its outcome as the caller reads it: there, or awaited while a task goes on with the handler.
     pub(super) fn awaited<T: Send + 'static>(self, read: fn(O) -> Result<T, Fault>) -> Stage<T> {
-        let (common, until, rest) = match self {
+        let (common, until, under, rest) = match self {
             BegunHandler::Ended(ended) => return Stage::Done(Some(ended.and_then(read))),
-            BegunHandler::Waits { of, until, rest } => (of, until, rest),
+            BegunHandler::Waits {
+                of,
+                until,
+                under,
+                rest,
+            } => (of, until, under, rest),
         };
         let (to, answer) = reply();
         let here = Arc::clone(&common);
@@ -154,8 +159,11 @@ impl<O: Send + 'static> BegunHandler<O> {
                 here.came_too_late();
             }
         };
-        // It is no call of the caller; and was let in, so it asks for no room.
-        let begun = CallContext::default().run_now(|| spawn_here(&common.queue, going_on));
+        // Its second poll is inside of the caller, too. It is no call of that, and was let in, so
+        // it asks for no room.
+        let _nested = Nested::enter();
+        let go_on = || spawn_here(&common.queue, going_on);
+        let begun = CallContext::default().run_now(|| under.run(go_on));
         if let Err(panicked) = begun {
             common.raise(panicked);
         }

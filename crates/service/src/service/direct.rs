@@ -80,6 +80,8 @@ pub(crate) enum BegunHandler<O> {
         of: Arc<Common>,
         /// Until when its caller waits.
         until: Instant,
+        /// The causalities that were active when it first waited.
+        under: Causalities,
         rest: RestOfHandler<O>,
     },
 }
@@ -366,7 +368,7 @@ impl Common {
                 group && short_enough()
             }
         };
-        // What the caller has posted before comes first.
+        // Changes that the caller has posted before come first.
         is_plain && fits && self.no_change_waits(batches) && self.queue.may_start()
     }
 

@@ -24,7 +24,9 @@ pub(super) fn left(run: &Run) -> Vec<ToUndo<'_>> {
         is_left.then_some(ToUndo { step, undo, done })
     });
     let mut steps: Vec<_> = steps.collect();
-    // A list that has not been called for as a whole has no place yet, and comes first.
+    // A list that has not been called for as a whole has no place yet, and comes first; of several
+    // the last one.
+    steps.reverse();
     steps.sort_by_key(|one| match one.done.place {
         0 => Reverse(usize::MAX),
         place => Reverse(place),

@@ -1,11 +1,19 @@
 //! Async handlers that begin where they are called.
 
 use crate::direct::{answer, on_workers};
+use motet_dispatch::{Causalities, Causality};
+use motet_ports::Port;
 use motet_ports::timer::sleep;
 use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
-use std::future::IntoFuture;
+use std::future::{IntoFuture, poll_fn};
+use std::sync::LazyLock;
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// What a handler says that has begun, and what it waits for. One test uses them.
+static BEGUN: LazyLock<Port<()>> = LazyLock::new(Port::new);
+static GO: LazyLock<Port<()>> = LazyLock::new(Port::new);
 
 /// So long the handlers wait that do.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -25,6 +33,12 @@ trait Desks {
     /// Waits, and then does it.
     #[update]
     async fn step_later(&mut self, n: u32) -> String;
+    /// Says that it has begun, waits until it may go on, and then does it.
+    #[update]
+    async fn step_behind(&mut self, n: u32);
+    /// The same of the number of steps.
+    #[query]
+    async fn count_behind(&self) -> usize;
     /// Panics behind the step, undone, before or after it has waited.
     #[update(rollback)]
     async fn tear(&mut self, waits: bool) -> usize;
@@ -40,6 +54,9 @@ trait Desks {
     /// How long its caller still waits, as the call knows that it makes.
     #[query]
     async fn left(&self, cx: &Cx, of: String) -> Result<u64, Fault>;
+    /// Lets no causality be active, and counts those that are, if it says so after a wait.
+    #[query]
+    async fn clear(&self, waits: bool) -> usize;
     /// The thread, after so many milliseconds without a wait.
     #[update]
     async fn hold(&mut self, ms: u64) -> String;
@@ -67,6 +84,18 @@ impl Desks for Desk {
         self.step(n).await
     }
 
+    async fn step_behind(&mut self, n: u32) {
+        BEGUN.post(()).unwrap();
+        GO.recv().await;
+        self.steps.all.push(n);
+    }
+
+    async fn count_behind(&self) -> usize {
+        BEGUN.post(()).unwrap();
+        GO.recv().await;
+        self.steps.all.len()
+    }
+
     async fn tear(&mut self, waits: bool) -> usize {
         self.steps.all.push(0);
         if waits {
@@ -85,6 +114,16 @@ impl Desks for Desk {
     }
 
     async fn row(&self, cx: &Cx, next: Option<u32>) -> Result<u32, Fault> {
+        // It waits once before it asks, if it has an odd number.
+        let mut waits = next.is_some_and(|next| next % 2 == 1);
+        poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            match std::mem::take(&mut waits) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
+        })
+        .await;
         let Some(next) = next else { return Ok(1) };
         let beyond = cx.find(&path(next + 1)).is_ok().then_some(next + 1);
         let desk: DesksClient = cx.client(&path(next))?;
@@ -101,6 +140,14 @@ impl Desks for Desk {
         }
         let desk: DesksClient = cx.client(&of)?;
         desk.left(String::new()).await
+    }
+
+    async fn clear(&self, waits: bool) -> usize {
+        Causality::clear();
+        if waits {
+            sleep(PAUSE).await;
+        }
+        Causalities::active().iter().count()
     }
 
     async fn hold(&mut self, ms: u64) -> String {
@@ -153,24 +200,26 @@ fn sem_g398_an_async_handler_that_waits_goes_on_as_a_task_and_keeps_its_group() 
     on_workers(1, async |node| {
         let desk = desk(&node, 0).await;
         let before = desk.get().await.unwrap().all.len();
-        let later = desk.step_later(1).into_future();
+        let later = desk.step_behind(1).into_future();
+        BEGUN.recv().await;
         // All of them come behind it: none is carried out beside it.
         let next = desk.step(2).into_future();
         let read = desk.count().into_future();
         assert!(answer(desk.get()).is_none(), "a change is under way");
+        GO.post(()).unwrap();
         assert_eq!(read.await.unwrap().0, before + 2);
         later.await.unwrap();
         next.await.unwrap();
         let steps = desk.get().await.unwrap().all[before..].to_vec();
         assert_eq!(steps, [1, 2]);
 
-        // Queries that wait keep changes away, and nobody else. One is known to be short when it
-        // has run.
-        desk.count_later().await.unwrap();
-        let later = desk.count_later().into_future();
-        assert_eq!(answer(desk.count()).unwrap().unwrap().0, before + 2);
+        // Queries that wait keep changes away, and nobody else.
+        let later = desk.count_behind().into_future();
+        BEGUN.recv().await;
+        assert_eq!(desk.count().await.unwrap().0, before + 2);
         let change = desk.step(3).into_future();
-        assert_eq!(later.await.unwrap().0, before + 2);
+        GO.post(()).unwrap();
+        assert_eq!(later.await.unwrap(), before + 2);
         change.await.unwrap();
         assert_eq!(desk.count().await.unwrap().0, before + 3);
     });
@@ -250,5 +299,26 @@ fn sem_g398_an_async_handler_that_was_long_goes_by_the_queue() {
             }
         }
         panic!("one that has become short is carried out where it is called");
+    });
+}
+
+#[test]
+fn sem_g60_an_async_handler_leaves_its_callers_causalities_alone() {
+    on_workers(1, async |node| {
+        let desk = desk(&node, 0).await;
+        for waits in [false, true, false] {
+            let heard = Causality::new("the caller's").run(|| {
+                let call = desk.clear(waits).into_future();
+                let active = Causalities::active();
+                let names: Vec<_> = active.iter().map(|one| one.name().to_owned()).collect();
+                (call, names)
+            });
+            assert_eq!(heard.1, ["the caller's"]);
+            assert_eq!(
+                heard.0.await.unwrap(),
+                0,
+                "what it has cleared stays so for it"
+            );
+        }
     });
 }

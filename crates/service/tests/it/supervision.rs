@@ -68,6 +68,31 @@ struct Roof {
     floor: FloorsClient,
 }
 
+/// Built beside the base, of which it keeps the start.
+#[derive(Service)]
+#[service(contract = Floors, name = "annex", start = begin)]
+struct Annex {
+    #[state]
+    built: State<Built>,
+    #[partner(policy = UsePartnerListEntry)]
+    base: BasesClient,
+}
+
+impl Annex {
+    async fn begin(&mut self, _: &Cx) -> Result<(), Fault> {
+        self.built.start = self.base.get().await?.start;
+        sleep(Duration::from_millis(100)).await;
+        Ok(())
+    }
+}
+
+impl Floors for Annex {
+    fn fall(&mut self) -> u64 {
+        self.built.start = 0;
+        panic!("it falls, too")
+    }
+}
+
 macro_rules! begins {
     ($($service:ty),*) => { $(
         impl $service {
@@ -134,7 +159,8 @@ where
         let builder = Node::builder("house")
             .register::<Base>()
             .register::<Floor>()
-            .register::<Roof>();
+            .register::<Roof>()
+            .register::<Annex>();
         replay_with(&replay, &builder.start(&replay).unwrap(), &test);
     }
 }
@@ -164,6 +190,23 @@ fn sem_g602_those_who_have_it_as_a_partner_are_built_anew_after_it_in_order() {
         let last = house.starts().await;
         assert_eq!((last[0], last[2]), (after[0], after[2]));
         assert!(last[1] > after[1]);
+    });
+}
+
+#[test]
+fn sem_g602_one_that_is_being_built_meets_no_partner_of_before() {
+    replayed(async |node| {
+        let base = Create::<Base>::of().supervise(with_dependents());
+        let base: BasesClient = node.create(base).await.unwrap();
+        let annex = Create::<Annex>::of().partner("base", "/base");
+        let annex: FloorsClient = node.create(annex).await.unwrap();
+        annex.fall().await.unwrap_err();
+        // It has asked the base by now, and is not there yet.
+        sleep(Duration::from_millis(50)).await;
+        base.fall().await.unwrap_err();
+        sleep(Duration::from_secs(2)).await;
+        let (base, annex) = (base.get().await.unwrap(), annex.get().await.unwrap());
+        assert_eq!(annex.start, base.start);
     });
 }
 
