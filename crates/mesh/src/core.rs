@@ -25,7 +25,7 @@ use crate::start_from::LogOfKey;
 use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, MeshRights, PeerName};
 use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
-use motet_sync::Mutex;
+use motet_sync::{Mutex, Unparker};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
@@ -67,6 +67,8 @@ pub(crate) struct NodeState {
     sending: bool,
     /// The node is gone, and the carrier is to hear so behind what lies in the outbox.
     gone: bool,
+    /// Who drops the last handle, and waits until no other thread sends.
+    leaver: Option<Unparker>,
 }
 
 impl Core {

@@ -12,7 +12,16 @@ use std::task::{Context, Poll, Waker};
 /// Waits until `count` items wait in the port, and leaves them there. `false`: the port is closed,
 /// and fewer are left, also with those that somebody holds and may give back.
 pub(crate) async fn enough<T: Send + 'static>(port: &Port<T>, count: usize) -> bool {
-    let count = count.max(1);
+    enough_of(port, (count, count)).await
+}
+
+/// As [`enough`] for the first number, on behalf of several who want so many items up to the second
+/// number. `false`: the port is closed, and some of them get no more so many.
+pub(crate) async fn enough_of<T: Send + 'static>(
+    port: &Port<T>,
+    (least, most): (usize, usize),
+) -> bool {
+    let (count, most) = (least.max(1), most.max(1));
     loop {
         let is_there = if count == 1 {
             port.ready().or_closed().await.is_ok()
@@ -20,7 +29,7 @@ pub(crate) async fn enough<T: Send + 'static>(port: &Port<T>, count: usize) -> b
             let waits = None;
             EnoughItems { port, count, waits }.await
         };
-        if is_there || !come_back(port, count).await {
+        if is_there || !come_back(port, count, most).await {
             return is_there;
         }
     }

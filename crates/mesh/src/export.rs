@@ -94,8 +94,8 @@ struct ExportedPort<T: Send + 'static> {
     own: String,
     core: std::sync::Weak<Core>,
     state: Mutex<State<T>>,
-    /// Told when somebody asks for fewer items than are waited for.
-    fewer: Port<()>,
+    /// Told when somebody asks for fewer items, or for more, than all who are waited for.
+    beyond: Port<()>,
     /// Closed when the port is exported no longer.
     over: Port<()>,
 }
@@ -108,10 +108,8 @@ struct State<T: Send + 'static> {
     taken: TakenTickets,
     /// Those who wait for items, and for how many.
     asking: Vec<(usize, Request<ExportRequest, ExportAnswer>)>,
-    /// A task waits for items on their behalf.
-    watching: bool,
-    /// For how many it waits.
-    least: usize,
+    /// A task waits on their behalf: for those who want so many items, from the fewest to the most.
+    watched: Option<(usize, usize)>,
     /// A timer looks for items that are kept for too long.
     sweeping: bool,
     /// The port is exported no longer: nothing is kept, and nobody waits.
@@ -151,12 +149,11 @@ impl Core {
                 count: 0,
                 taken: TakenTickets::default(),
                 asking: Vec::new(),
-                watching: false,
-                least: 0,
+                watched: None,
                 sweeping: false,
                 ended: false,
             }),
-            fewer: Port::new(),
+            beyond: Port::new(),
             over: Port::new(),
         });
         let (asked, answers) = (requests.clone(), Arc::clone(&exported));
@@ -339,14 +336,17 @@ impl<T: Send + 'static> ExportedPort<T> {
         T: Serialize,
     {
         let Some(core) = self.core.upgrade() else {
-            return;
+            return self.give_back(|_, _| true);
         };
         let (this, clock) = (Arc::downgrade(self), core.clock());
         // The timer goes when it fires.
         let _timer = core.clock().after(KEPT, move |_| {
             let Some(this) = this.upgrade() else { return };
             let now = clock.now();
-            this.give_back(|_, since| now.saturating_duration_since(since) >= KEPT);
+            // Nobody can tell a node that is gone that they are taken.
+            let is_gone = this.core.strong_count() == 0;
+            let is_back = |since| is_gone || now.saturating_duration_since(since) >= KEPT;
+            this.give_back(|_, since| is_back(since));
             let mut state = this.state.lock();
             state.sweeping = !state.reserved.is_empty();
             let again = state.sweeping;

@@ -2,7 +2,7 @@
 //! reserved. As long as there are any, a port that is closed has not ended for those who wait.
 
 use motet_ports::Port;
-use motet_sync::{FirstPanic, Mutex, Serial};
+use motet_sync::{FirstPanic, Mutex, MutexGuard, Serial};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::mem;
@@ -10,12 +10,20 @@ use std::pin::Pin;
 use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 
-/// Ports of this process by their numbers, as long as items of them are held. Lock order: this,
-/// then a port's.
-static HELD: LazyLock<Mutex<BTreeMap<u64, HeldOfPort>>> = LazyLock::new(Mutex::default);
+/// What is held in this process. Nothing else is locked under it: a predicate, which runs under the
+/// lock of its port, may drop what waits here.
+static HELD: LazyLock<Mutex<HeldTable>> = LazyLock::new(Mutex::default);
 
 /// Of those who wait.
 static NUMBERS: Serial = Serial::new();
+
+#[derive(Default)]
+struct HeldTable {
+    /// By the numbers of ports, as long as items of them are held.
+    ports: BTreeMap<u64, HeldOfPort>,
+    /// How often items have been held that are not any more.
+    ends: u64,
+}
 
 #[derive(Default)]
 struct HeldOfPort {
@@ -87,7 +95,7 @@ impl<T: Send + 'static> Drop for HeldItems<T> {
 
 impl HeldCount {
     fn new(port: u64, count: usize) -> Self {
-        HELD.lock().entry(port).or_default().count += count;
+        HELD.lock().ports.entry(port).or_default().count += count;
         HeldCount { port, count }
     }
 }
@@ -96,13 +104,14 @@ impl Drop for HeldCount {
     fn drop(&mut self) {
         let waits = {
             let mut held = HELD.lock();
-            let Some(of_port) = held.get_mut(&self.port) else {
+            held.ends += 1;
+            let Some(of_port) = held.ports.get_mut(&self.port) else {
                 return;
             };
             of_port.count -= self.count;
             let waits = mem::take(&mut of_port.waits);
             if of_port.count == 0 {
-                held.remove(&self.port);
+                held.ports.remove(&self.port);
             }
             waits
         };
@@ -115,21 +124,53 @@ impl Drop for HeldCount {
     }
 }
 
-/// Waits until so many items are in a closed port again. `false`: even with all that are held there
-/// are fewer.
-pub(crate) fn come_back<T: Send + 'static>(port: &Port<T>, count: usize) -> ComeBack<'_, T> {
-    let number = None;
+impl HeldTable {
+    /// How many items of the port are held.
+    fn count(&self, port: u64) -> usize {
+        self.ports.get(&port).map_or(0, |of_port| of_port.count)
+    }
+}
+
+/// How many items are in the port, and what is held. An item that comes back, or leaves the port
+/// to be held, meanwhile is in one of them at least.
+fn look<T: Send + 'static>(port: &Port<T>) -> (usize, MutexGuard<'static, HeldTable>) {
+    loop {
+        let ends = HELD.lock().ends;
+        let there = port.item_count();
+        let held = HELD.lock();
+        // What had left the port by then was held before, and still is.
+        if held.ends == ends {
+            return (there, held);
+        }
+    }
+}
+
+/// How many items a closed port has, with those that are held and may come back.
+pub(crate) fn count_with_held<T: Send + 'static>(port: &Port<T>) -> usize {
+    let (there, held) = look(port);
+    there.saturating_add(held.count(port.id()))
+}
+
+/// Waits until `least` items are in a closed port again. `false`: even with all that are held there
+/// are fewer than `most`, which is not less than `least`.
+pub(crate) fn come_back<T: Send + 'static>(
+    port: &Port<T>,
+    least: usize,
+    most: usize,
+) -> ComeBack<'_, T> {
     ComeBack {
         port,
-        count,
-        number,
+        least,
+        most,
+        number: None,
     }
 }
 
 /// The future of [`come_back`].
 pub(crate) struct ComeBack<'a, T: Send + 'static> {
     port: &'a Port<T>,
-    count: usize,
+    least: usize,
+    most: usize,
     /// Under which it waits.
     number: Option<u64>,
 }
@@ -139,13 +180,11 @@ impl<T: Send + 'static> Future for ComeBack<'_, T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
         let (this, waker) = (self.get_mut(), cx.waker().clone());
-        let mut held = HELD.lock();
-        // Under the lock: what leaves the port meanwhile is counted before it does.
-        let there = this.port.item_count();
-        let is_there = there >= this.count;
-        let of_port = held.get_mut(&this.port.id()).filter(|of_port| {
+        let (there, mut held) = look(this.port);
+        let is_there = there >= this.least;
+        let of_port = held.ports.get_mut(&this.port.id()).filter(|of_port| {
             let may_be = there.saturating_add(of_port.count);
-            !is_there && may_be >= this.count
+            !is_there && may_be >= this.most
         });
         let Some(of_port) = of_port else {
             return Poll::Ready(is_there);
@@ -163,10 +202,56 @@ impl<T: Send + 'static> Drop for ComeBack<'_, T> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
         let mut held = HELD.lock();
-        let of_port = held.get_mut(&self.port.id());
+        let of_port = held.ports.get_mut(&self.port.id());
         let waker = of_port.and_then(|of_port| of_port.waits.remove(&number));
         drop(held);
         // Outside of the lock: it is the user's.
         drop(waker);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_dispatch::Inline;
+    use motet_ports::Receive;
+    use motet_sync::{Parker, block_on_for, thread};
+    use motet_testkit::{Gate, patience, within};
+    use std::time::Duration;
+
+    #[test]
+    fn sem_g14_a_predicate_may_drop_a_wait_for_held_items_while_another_one_looks() {
+        within(patience(), || {
+            let port = Port::new();
+            port.post(1_u32).expect("it is open");
+            let held = HeldItems::take_out(&port, 1).expect("there is one");
+            let own = port.clone();
+            let mut waits: Pin<Box<dyn Future<Output = bool> + Send>> =
+                Box::pin(async move { come_back(&own, 1, 1).await });
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(waits.as_mut().poll(&mut context).is_pending());
+            let (waits, gate) = (Mutex::new(Some(waits)), Gate::new());
+            let opened = gate.clone();
+            Receive::persistent(&port, |_| ())
+                .when(move |_| {
+                    opened.pass();
+                    drop(waits.lock().take());
+                    true
+                })
+                .activate(&Inline::new("here"))
+                .expect("the queue is open");
+            let poster = port.clone();
+            let posts = thread::spawn(move || poster.post(2).is_ok());
+            gate.wait_for(1);
+            let closed = port.clone();
+            let looks =
+                thread::spawn(move || block_on_for(come_back(&closed, 1, 1), Duration::ZERO));
+            // Mostly it waits for the port by then.
+            let _ = Parker::new().park_timeout(Duration::from_millis(20));
+            gate.open();
+            assert!(posts.join().expect("it posts"));
+            assert_eq!(looks.join().expect("it looks"), None);
+            drop(held);
+        });
     }
 }

@@ -21,6 +21,11 @@ pub(crate) fn while_sending<R>(send: impl FnOnce() -> R) -> R {
     sent
 }
 
+/// This thread sends frames of a node.
+pub(crate) fn is_sending() -> bool {
+    SENDS.with(Cell::get)
+}
+
 /// Runs tasks on the thread that queues them, if nobody's work waits there: what runs here may call
 /// what users wrote. On these threads a queue runs them:
 ///
@@ -55,7 +60,7 @@ impl Enqueue for HereOrQueued {
     fn release(&self) {}
 
     fn admit(&self, task: Task) {
-        let is_free = !inside_task() && !SENDS.with(Cell::get);
+        let is_free = !inside_task() && !is_sending();
         match is_free && self.queue.may_start() {
             true => self.here.admit(task),
             false => self.queue.readmit(task),

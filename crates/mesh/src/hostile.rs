@@ -1,6 +1,7 @@
 //! A peer whose frames are made up: the node it speaks to neither panics nor grows.
 
 mod logs;
+mod memory;
 mod told;
 
 use crate::core::MAX_WINDOW;

@@ -27,7 +27,8 @@ use std::sync::{Arc, Weak};
 ///
 /// What it does by itself runs on the queue that it is given: on a
 /// [`Replay`](motet_dispatch::Replay) its runs repeat. The node leaves when the last of its clones
-/// is dropped, or when it is told to.
+/// is dropped, or when it is told to. Who drops that one waits for another thread that sends for
+/// the node, at most 200 ms.
 ///
 /// Outside of a replay short frames of peers are taken by the carrier's thread that brings them, if
 /// the queue is not suspended. Samples and requests go to their ports there. So predicates,

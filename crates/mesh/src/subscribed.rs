@@ -253,10 +253,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
 
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {
         // What users wrote runs outside of the lock.
-        let read = |data: &Data<'_>| {
-            let value = (self.read)(data.payload).ok().map(Arc::new);
-            (value, named(data.names))
-        };
+        let read = |data: &Data<'_>| (self.read)(data.payload).ok().map(Arc::new);
         let values: Vec<_> = samples.iter().map(read).collect();
         // Dropped outside of the lock.
         let (mut told, mut known) = (None, Vec::new());
@@ -276,10 +273,12 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
             return;
         };
         came.reserve(samples.len());
-        for (data, (value, under)) in samples.iter().zip(values) {
+        for (data, value) in samples.iter().zip(values) {
             let (number, retained) = (data.number, data.retained);
             match value.map(|value| self.arrives((id, flow), counts, (number, retained), value)) {
                 Some(Ok(mut sample)) => {
+                    // Of these there are no more than a window.
+                    let under = named(data.names);
                     end_with(&mut sample, &under);
                     came.push_back((id, sample, under));
                 }

@@ -2,8 +2,9 @@
 
 use super::{ENDED, ExportAnswer, ExportRequest, ExportedPort, unless_over};
 use crate::calls::Request;
-use crate::enough::enough;
+use crate::enough::enough_of;
 use crate::flow::Hub;
+use crate::held::count_with_held;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             request.answer(&ExportAnswer::Ready(self.own.clone()));
             return;
         }
-        let (gone, begins, is_fewer) = {
+        let (gone, begins, is_beyond) = {
             let mut state = self.state.lock();
             if state.ended {
                 drop(state);
@@ -28,16 +29,18 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             let gone = asking.extract_if(.., |(_, asking)| !asking.is_wanted());
             let gone: Vec<_> = gone.collect();
             asking.push((count, request));
-            let begins = !std::mem::replace(&mut state.watching, true);
-            (gone, begins, count < state.least)
+            let before = state.watched;
+            state.watched = before.or(Some((count, count)));
+            let is_beyond = before.is_some_and(|(least, most)| count < least || count > most);
+            (gone, before.is_none(), is_beyond)
         };
         // Outside of the lock: the node sends what waits when a request is dropped.
         drop(gone);
         if begins {
             self.watch();
-        } else if is_fewer {
+        } else if is_beyond {
             // A port that nobody closes takes it.
-            let _ = self.fewer.post(());
+            let _ = self.beyond.post(());
         }
     }
 
@@ -47,40 +50,42 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             return;
         };
         core.spawn(Box::pin(async move {
-            while let Some(least) = this.fewest() {
-                let there = unless_over(&this.fewer, enough(&this.port, least));
+            while let Some(counts) = this.wanted() {
+                let there = unless_over(&this.beyond, enough_of(&this.port, counts));
                 // At the end of the export who asked has been told.
                 let Some(there) = unless_over(&this.over, there).await else {
                     return;
                 };
                 match there {
-                    Some(is_there) => this.tell(least, is_there),
-                    // Somebody asks for fewer.
-                    None => _ = this.fewer.clear(),
+                    Some(is_there) => this.tell(is_there),
+                    // Somebody asks for fewer, or for more.
+                    None => _ = this.beyond.clear(),
                 }
             }
         }));
     }
 
-    /// The fewest items that somebody asks for. `None`: nobody does, and nobody watches any more.
-    fn fewest(&self) -> Option<usize> {
+    /// The fewest items that somebody asks for, and the most. `None`: nobody does, and nobody
+    /// watches any more.
+    fn wanted(&self) -> Option<(usize, usize)> {
         let mut state = self.state.lock();
-        let fewest = state.asking.iter().map(|(count, _)| *count).min();
-        state.watching = fewest.is_some();
-        state.least = fewest.unwrap_or(0);
-        fewest
+        let counts = state.asking.iter().map(|(count, _)| *count);
+        let wanted = counts.clone().min().zip(counts.max());
+        state.watched = wanted;
+        wanted
     }
 
-    /// Answers those who ask for as many as there are, or else, if so few do not come any more,
-    /// for as many or more.
-    fn tell(&self, least: usize, is_there: bool) {
-        let there = self.port.item_count();
+    /// Answers those who ask for as many as there are; or else, where the port is closed, those who
+    /// ask for more than there are with those that may come back.
+    fn tell(&self, is_there: bool) {
+        let there = match is_there {
+            true => self.port.item_count(),
+            false => count_with_held(&self.port),
+        };
         let told: Vec<_> = {
             let mut state = self.state.lock();
-            let told = state.asking.extract_if(.., |(count, _)| match is_there {
-                true => *count <= there,
-                false => *count >= least,
-            });
+            let asking = &mut state.asking;
+            let told = asking.extract_if(.., |(count, _)| (*count <= there) == is_there);
             told.collect()
         };
         for (_, request) in told {

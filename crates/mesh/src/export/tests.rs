@@ -208,6 +208,16 @@ fn an_item_that_goes_back_is_not_of_those_who_have_waited_for_it() {
 
 /// What the owner answers to a request.
 fn ask(replay: &Replay, taker: &Node, key: &str, request: ExportRequest) -> Option<ExportAnswer> {
+    begin_to_ask(replay, taker, key, request).test()
+}
+
+/// The port that has the owner's answer to a request, now or later.
+fn begin_to_ask(
+    replay: &Replay,
+    taker: &Node,
+    key: &str,
+    request: ExportRequest,
+) -> Port<ExportAnswer> {
     let (taker, key, told) = (taker.clone(), key.to_owned(), Port::new());
     let out = told.clone();
     let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("asks")));
@@ -218,7 +228,7 @@ fn ask(replay: &Replay, taker: &Node, key: &str, request: ExportRequest) -> Opti
     })
     .expect("the queue is open");
     replay.run_for(Duration::from_millis(5));
-    told.test()
+    told
 }
 
 /// The key that reservations go to, of a port of numbers that has an item.
@@ -305,4 +315,65 @@ fn sem_g608_of_a_closed_port_nobody_is_told_the_end_while_another_taker_may_give
         assert_eq!(told.test(), Some(item));
         drop(exported);
     }
+}
+
+#[test]
+fn sem_g608_who_wants_more_than_may_come_back_is_told_the_end_whoever_waits_for_fewer() {
+    for is_first in [true, false] {
+        let (replay, _network, owner, taker) = two(8);
+        let port = Port::new();
+        let exported = owner.export("n", &port).expect("a key");
+        (0..2_u32).for_each(|n| port.post(n).expect("it is open"));
+        replay.run();
+        let own = own_key(&replay, &taker);
+        let (ticket, count) = ((1, 1), 1);
+        let reserve = ExportRequest::Reserve { ticket, count };
+        let reserved = ask(&replay, &taker, &own, reserve);
+        assert!(matches!(reserved, Some(ExportAnswer::Reserved(_))));
+        port.close();
+        let wants = |count| {
+            let type_name = type_name::<u32>().to_owned();
+            let ready = ExportRequest::Ready { type_name, count };
+            let told = begin_to_ask(&replay, &taker, "n/.port", ready);
+            replay.run_for(Duration::from_secs(1));
+            told
+        };
+        let before = is_first.then(|| wants(2));
+        let more = wants(3).test();
+        assert!(matches!(more, Some(ExportAnswer::Closed)), "{more:?}");
+        let fewer = before.unwrap_or_else(|| wants(2));
+        assert_eq!(fewer.item_count(), 0, "an item may come back");
+        let settle = ExportRequest::Settle {
+            ticket,
+            take: false,
+        };
+        drop(ask(&replay, &taker, &own, settle));
+        replay.run_for(Duration::from_secs(1));
+        let fewer = fewer.test();
+        assert!(matches!(fewer, Some(ExportAnswer::Ready(_))), "{fewer:?}");
+        drop(exported);
+    }
+}
+
+#[test]
+fn sem_g221_items_that_are_kept_go_back_in_their_order_when_their_owners_node_is_gone() {
+    let (replay, _network, owner, taker) = two(9);
+    let port = Port::new();
+    let exported = owner.export("n", &port).expect("a key");
+    (0..3_u32).for_each(|n| port.post(n).expect("it is open"));
+    replay.run();
+    let own = own_key(&replay, &taker);
+    for number in 1..=2 {
+        let (ticket, count) = ((1, number), 1);
+        let reserve = ExportRequest::Reserve { ticket, count };
+        let reserved = ask(&replay, &taker, &own, reserve);
+        assert!(matches!(reserved, Some(ExportAnswer::Reserved(_))));
+        // The first is kept for too long before the second is.
+        replay.run_for(Duration::from_secs(20));
+    }
+    assert_eq!(port.items(), [2]);
+    drop(owner);
+    replay.run_for(Duration::from_secs(120));
+    assert_eq!(port.items(), [0, 1, 2]);
+    drop(exported);
 }

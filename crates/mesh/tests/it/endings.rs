@@ -10,6 +10,7 @@ use motet_ports::{Port, Receive};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_testkit::{Log, patience, within};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 #[test]
@@ -124,6 +125,8 @@ fn sem_g606_a_carrier_hears_that_its_node_is_gone_while_others_hold_it() {
 /// A carrier that drops its node while it sends, as another thread may.
 #[derive(Default)]
 struct DropsItsNode {
+    /// As a predicate may that publishes.
+    panics: bool,
     events: Port<CarrierEvent>,
     node: Mutex<Option<Node>>,
     seen: Log<&'static str>,
@@ -146,8 +149,10 @@ impl Carrier for DropsItsNode {
         _: FramePriority,
     ) -> Result<(), CarrierError> {
         let node = self.node.lock().take();
+        let panics = self.panics && node.is_some();
         drop(node);
         self.seen.push("frames");
+        assert!(!panics, "it sends no more");
         Ok(())
     }
 
@@ -162,21 +167,28 @@ impl Carrier for DropsItsNode {
 
 #[test]
 fn sem_g606_a_carrier_hears_that_its_node_is_gone_behind_the_frames_that_another_one_sends() {
-    let net = Net::new(2);
-    let drops = Arc::new(DropsItsNode::default());
-    let carrier: Arc<dyn Carrier> = Arc::clone(&drops) as _;
-    let node = Node::join(&carrier, 1, net.queue("here"));
-    let config = SubscribeConfig::default();
-    let samples = node.subscribe::<u32>("n", &config).unwrap();
-    let server = node.serve("f", &Port::<Request<u32, u32>>::new()).unwrap();
-    let up = CarrierEvent::Up(PeerName::new("there"), 1, MeshRights::all());
-    drops.events.post(up).unwrap();
-    net.replay.run();
-    drop(drops.seen.take());
-    *drops.node.lock() = Some(node);
-    // The peer is told that nobody answers. Meanwhile the node goes, and says that its subscription
-    // has ended.
-    drop(server);
-    assert_eq!(drops.seen.take(), ["frames", "frames", "gone"]);
-    drop(samples);
+    // Also where sending one of them panics.
+    for panics in [false, true] {
+        let net = Net::new(2);
+        let drops = Arc::new(DropsItsNode {
+            panics,
+            ..DropsItsNode::default()
+        });
+        let carrier: Arc<dyn Carrier> = Arc::clone(&drops) as _;
+        let node = Node::join(&carrier, 1, net.queue("here"));
+        let config = SubscribeConfig::default();
+        let samples = node.subscribe::<u32>("n", &config).unwrap();
+        let server = node.serve("f", &Port::<Request<u32, u32>>::new()).unwrap();
+        let up = CarrierEvent::Up(PeerName::new("there"), 1, MeshRights::all());
+        drops.events.post(up).unwrap();
+        net.replay.run();
+        drop(drops.seen.take());
+        *drops.node.lock() = Some(node);
+        // The peer is told that nobody answers. Meanwhile the node goes, and says that its
+        // subscription has ended.
+        let told = catch_unwind(AssertUnwindSafe(|| drop(server)));
+        assert_eq!(told.is_err(), panics);
+        assert_eq!(drops.seen.take(), ["frames", "frames", "gone"]);
+        drop(samples);
+    }
 }
