@@ -306,21 +306,7 @@ impl<'a> Told<'a> {
             print(|to| writeln!(to, "{line}"))?;
         }
         match run.status {
-            RunStatus::Failed => {
-                let is_undo = run.fault.is_some();
-                let mut steps = run.steps.iter();
-                let failed = steps.find_map(|(step, done)| match is_undo {
-                    true => Some((step, done.undo.fault.as_ref()?)),
-                    false => (!done.has_ended()).then_some((step, done.fault.as_ref()?)),
-                });
-                let what = if is_undo { "undo of the step" } else { "step" };
-                let (step, why) = failed.map_or(("?", String::new()), |(step, fault)| {
-                    (step.as_str(), format!(": {fault}"))
-                });
-                Err(CliError::Flow(format!(
-                    "the {what} {step:?} of {name} failed{why}; motet flow resume {name} tries it again"
-                )))
-            }
+            RunStatus::Failed => Err(CliError::Flow(failed(name, run))),
             RunStatus::Undone => {
                 let why = run.fault.as_ref().map_or("", Fault::reason);
                 Err(CliError::Flow(format!(
@@ -337,6 +323,23 @@ impl<'a> Told<'a> {
             }
         }
     }
+}
+
+/// How a run has failed.
+fn failed(name: &str, run: &Run) -> String {
+    let is_undo = run.fault.is_some();
+    let mut steps = run.steps.iter();
+    let failed = steps.find_map(|(step, done)| match is_undo {
+        true => Some((step, done.undo.fault.as_ref()?)),
+        false => (!done.has_ended()).then_some((step, done.fault.as_ref()?)),
+    });
+    let what = if is_undo { "undo of the step" } else { "step" };
+    let told = match failed {
+        Some((step, fault)) => format!("the {what} {step:?} of {name} failed: {fault}"),
+        // What is not recorded has no fault there.
+        None => format!("{name} failed: what became of a step could not be recorded"),
+    };
+    format!("{told}; motet flow resume {name} tries it again")
 }
 
 fn words_of(done: &Done) -> String {
@@ -381,5 +384,40 @@ async fn next_of(watches: &mut Vec<Watch>) {
     });
     if let (at, true) = ended.await {
         drop(watches.swap_remove(at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_has_failed_names_the_step_if_that_is_recorded() {
+        let flow = Flow::read("[[step]]\nname = 'go'\ncall = '/drive:go'\n").unwrap();
+        let tried = Done {
+            faults: 1,
+            fault: Some(Fault::failed("no power")),
+            ..Done::default()
+        };
+        let mut run = Run {
+            flow,
+            steps: BTreeMap::from([("go".to_owned(), tried)]),
+            status: RunStatus::Failed,
+            fault: None,
+        };
+        let told = failed("trip", &run);
+        for words in ["the step \"go\" of trip failed: ", "no power; motet flow"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        run.steps.clear();
+        for undoes in [None, Some(Fault::failed("late"))] {
+            run.fault = undoes;
+            let told = failed("trip", &run);
+            assert!(told.starts_with("trip failed: what became"), "{told}");
+            assert!(
+                told.ends_with("motet flow resume trip tries it again"),
+                "{told}"
+            );
+        }
     }
 }

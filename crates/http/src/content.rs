@@ -167,8 +167,33 @@ pub(crate) async fn body(
     kinds: &[&str],
 ) -> Result<(Value, HeaderMap), Refusal> {
     let bytes = bytes(site, request).await?;
+    read_out(site, request, &bytes, kinds)
+}
+
+/// As [`body`], where no body is not the same as null: it is refused.
+pub(crate) async fn given_body(
+    site: &ServerShared,
+    request: &mut Request<Incoming>,
+    kinds: &[&str],
+) -> Result<(Value, HeaderMap), Refusal> {
+    let bytes = bytes(site, request).await?;
+    if bytes.is_empty() {
+        let reason = "the body is empty; send the entry as JSON, null too";
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
+    }
+    read_out(site, request, &bytes, kinds)
+}
+
+/// The value of a body that has come, and the table of the headers without them.
+fn read_out(
+    site: &ServerShared,
+    request: &mut Request<Incoming>,
+    bytes: &[u8],
+    kinds: &[&str],
+) -> Result<(Value, HeaderMap), Refusal> {
     let kind = kind(request.headers())?;
-    let value = read(kind.as_deref(), &bytes, kinds, &site.limits)?;
+    let value = read(kind.as_deref(), bytes, kinds, &site.limits)?;
     // The memory of the head is not kept until there is an answer.
     *request.uri_mut() = Uri::default();
     Ok((value, emptied(take(request.headers_mut()))))

@@ -2,7 +2,7 @@
 
 use crate::body::{HttpReply, empty, json, json_with};
 use crate::caller::Caller;
-use crate::content::{MERGE_PATCH, body};
+use crate::content::{MERGE_PATCH, given_body};
 use crate::headers::{is_known, tag, tagged, text};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
@@ -10,6 +10,15 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, StatusCode};
 use motet_service::{AnyClient, EntryChange, Fault, FaultCode, Options, Value};
+
+/// The part of a state that a request is for.
+#[derive(Debug)]
+pub(crate) struct AddressedPart {
+    pub(crate) pointer: String,
+    /// Whether the path that has told it had a slash behind it: a client that has left out a name
+    /// means another part.
+    pub(crate) has_slash: bool,
+}
 
 /// The JSON Pointer that the path behind that of a service stands for.
 pub(crate) fn pointer(rest: &str) -> String {
@@ -26,18 +35,18 @@ fn allowed(service: &AnyClient) -> &'static str {
     }
 }
 
-/// Answers a request for the part at this pointer.
+/// Answers a request for this part.
 pub(crate) async fn answer(
     site: &ServerShared,
     service: &AnyClient,
-    pointer: &str,
+    part: &AddressedPart,
     options: Result<Options, Refusal>,
     request: &mut Request<Incoming>,
     caller: &Caller,
 ) -> Result<HttpReply, Refusal> {
     let method = request.method().clone();
     if matches!(method, Method::GET | Method::HEAD) {
-        return read(site, service, pointer, options?, request.headers()).await;
+        return read(site, service, &part.pointer, options?, request.headers()).await;
     }
     let is_change = matches!(
         method,
@@ -55,6 +64,11 @@ pub(crate) async fn answer(
         return Err(Refusal::method(allowed(service), reason));
     }
     caller.may_change()?;
+    if part.has_slash {
+        return Err(Refusal::bad(
+            "the path ends with /: it names no entry; take the / off, or name the entry by ?at=",
+        ));
+    }
     let options = options?;
     let wanted = WantedEntry::of(request.headers(), &method)?;
     let kinds: &[&str] = match method {
@@ -63,7 +77,7 @@ pub(crate) async fn answer(
     };
     let (value, headers) = match method {
         Method::DELETE => (Value::Null, HeaderMap::new()),
-        _ => body(site, request, kinds).await?,
+        _ => given_body(site, request, kinds).await?,
     };
     let change = match (method, wanted) {
         (Method::POST, _) | (Method::PUT, WantedEntry::Absent) => EntryChange::Insert(value),
@@ -73,7 +87,7 @@ pub(crate) async fn answer(
         _ => EntryChange::Delete,
     };
     // In a box, as what each call awaits.
-    let changed = Box::pin(service.change_entry(pointer, change, options));
+    let changed = Box::pin(service.change_entry(&part.pointer, change, options));
     let changed = site.wakes.wait(changed).await;
     let changed = changed.map_err(|fault| wanted.refused(fault))?;
     let mut reply = json_with(headers, &Value::Null);

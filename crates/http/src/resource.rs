@@ -10,7 +10,7 @@ use crate::dssp;
 use crate::headers::{
     BODY, CAPTURE, CHAIN, KEY, TIMEOUT, is_known, tag, tagged, text, trace_parent, version,
 };
-use crate::part;
+use crate::part::{self, AddressedPart};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
@@ -82,7 +82,9 @@ async fn answer_at(
         return operation(site, service, &called, target, options, request).await;
     }
     if let Some(pointer) = pointed(service, rest, target, request.method()) {
-        let answered = part::answer(site, service, &pointer, options, request, caller);
+        let has_slash = target.has_slash && !rest.is_empty();
+        let part = AddressedPart { pointer, has_slash };
+        let answered = part::answer(site, service, &part, options, request, caller);
         // In a box, as what is rare: all requests have room for what is awaited here.
         return Box::pin(answered).await;
     }

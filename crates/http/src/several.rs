@@ -132,6 +132,7 @@ fn wanted(target: &RequestTarget, services: &[NamedService]) -> Result<Subscribe
     let others = target.parameters.iter().filter(|(name, _)| name != "of");
     let target = RequestTarget {
         path: target.path.clone(),
+        has_slash: target.has_slash,
         parameters: others.cloned().collect(),
     };
     let wanted = how(&target, &HeaderMap::new())?;

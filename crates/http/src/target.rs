@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 #[derive(Debug)]
 pub(crate) struct RequestTarget {
     pub(crate) path: String,
+    /// Whether slashes stood behind the path, which are taken off.
+    pub(crate) has_slash: bool,
     pub(crate) parameters: Vec<(String, String)>,
 }
 
@@ -23,14 +25,19 @@ impl RequestTarget {
                 "the path has the segment . or ..; write it out",
             ));
         }
-        match path.len() {
+        let whole = path.len();
+        match whole {
             0 => path.push('/'),
             1 => {}
             _ if path.starts_with("/console/") => {}
             _ => path.truncate(path.trim_end_matches('/').len()),
         }
         let parameters = parameters(uri.query().unwrap_or_default())?;
-        Ok(RequestTarget { path, parameters })
+        Ok(RequestTarget {
+            has_slash: path.len() < whole,
+            path,
+            parameters,
+        })
     }
 
     /// The last parameter of this name.
@@ -102,8 +109,12 @@ mod tests {
     #[test]
     fn a_target_is_decoded() {
         let target = RequestTarget::read(&"/a%20b/?at=/left+x&body".parse().unwrap()).unwrap();
-        assert_eq!(target.path, "/a b");
+        assert_eq!((&*target.path, target.has_slash), ("/a b", true));
         assert_eq!(target.parameter("at"), Some("/left x"));
+        for (path, has_slash) in [("/", false), ("/a", false), ("/a//", true), ("/a%2f", true)] {
+            let target = RequestTarget::read(&path.parse().unwrap()).unwrap();
+            assert_eq!(target.has_slash, has_slash, "{path}");
+        }
     }
 
     #[test]

@@ -275,13 +275,13 @@ impl Mixture {
         let kind = self.covariance;
         let middle = vec![0.0; self.components * share.points.dim()];
         let sums = share.sums(kind, &middle, Source::Labels(&labels)).await?;
-        if let Some(column) = kind.beyond(share.points.dim(), self.components, &sums[1..]) {
-            return Err(MiningError::Data(share.points.too_large(column)));
-        }
+        // Only the means come of these: products may be beyond all numbers here.
+        share.fits(kind, self.components, &sums[1..], false)?;
         let first = self.parameters(share, &middle, &sums)?;
         // Once more around the means: their own squares would cost digits.
         let source = Source::Labels(&labels);
         let sums = share.sums(kind, &first.means, source).await?;
+        share.fits(kind, self.components, &sums[1..], true)?;
         Ok(Run {
             start,
             now: self.parameters(share, &first.means, &sums)?,

@@ -67,13 +67,18 @@ pub(super) async fn subscribe(
     let newer = place.newer();
     let (id, port) = service.subscribe_with(how, options).await?;
     place.has_newer();
-    let (service, stop, own) = (service.clone(), site.stop.clone(), id.clone());
+    let (service, mut stop, own) = (service.clone(), site.stop.clone(), id.clone());
     tokio::spawn(async move {
         subscriber
-            .tell_all(&service, &own, &port, (newer, stop))
+            .tell_all(&service, &own, &port, (newer, stop.clone()))
             .await;
-        // It may have ended by itself.
-        drop(service.call("unsubscribe", own).await);
+        // It may have ended by itself. The first look makes the call: a server that stops, and
+        // waits for this place, does not wait for a worker that answers.
+        tokio::select! {
+            biased;
+            _ = service.call("unsubscribe", own) => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
         drop(place);
     });
     Ok(id)

@@ -1,30 +1,18 @@
 //! Changes of many clients, and of clients that do not wait.
 
 use crate::till::{Answer, Shop};
-use motet_dispatch::spawn;
 use motet_sync::thread;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc::channel;
 
 #[test]
 fn sem_g414_a_change_ends_by_its_deadline_though_all_workers_are_busy() {
     let shop = Shop::open();
-    let (begins, begun) = channel();
-    let ends = [(); 2].map(|()| {
-        let (begins, (end, ends)) = (begins.clone(), channel::<()>());
-        let busy = async move {
-            begins.send(()).unwrap();
-            ends.recv().unwrap();
-        };
-        spawn(&shop.node.queue(), busy).unwrap();
-        end
-    });
-    (0..2).for_each(|_| begun.recv().unwrap());
+    let busy = shop.keep_busy();
     let entry = r#"{"name": "ann", "cents": 5}"#;
     let late = shop.send("POST", "/till/-/deposit", "motet-timeout: 50\r\n", entry);
     assert_eq!(late.status, 504, "{late:?}");
-    ends.iter().for_each(|end| end.send(()).unwrap());
+    drop(busy);
     let next = shop.send("POST", "/till/-/deposit", "", entry);
     assert_eq!(next.json(), 5, "{next:?}");
 }

@@ -1,6 +1,7 @@
 //! Operations as SOAP envelopes.
 
 use crate::till::{Answer, Shop};
+use motet_dispatch::Dispatcher;
 use motet_ports::wait_blocking;
 use motet_sync::thread::spawn_named;
 use std::io::{Read, Write};
@@ -206,6 +207,30 @@ fn sem_g601_a_service_that_ends_before_its_server_sends_drop() {
             assert!(take(&subscriber, 200).contains(":DropRequest</a:Action>"));
             stopping.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn sem_g601_a_server_stops_at_once_though_all_workers_are_busy() {
+    let long = Duration::from_secs(3600);
+    motet_testkit::within(Duration::from_secs(100), move || {
+        let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = subscriber.local_addr().unwrap();
+        let mut shop = Shop::open_on(
+            Dispatcher::new(2),
+            |builder| builder.limit(long),
+            |config| {
+                config.dssp_subscribers = vec![at.to_string()];
+                config.limits.stop_time = long;
+            },
+        );
+        let address = format!("<Subscriber>http://{at}/told</Subscriber>");
+        has(&subscribe(&shop, &address), 200, &[]);
+        let busy = shop.keep_busy();
+        shop.server.take().unwrap().stop();
+        drop(busy);
+        // It has been asked for all the same.
+        until_none(&shop);
     });
 }
 

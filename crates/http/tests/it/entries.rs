@@ -1,11 +1,39 @@
 //! Entries of a state by HTTP: parts of it that are added, set, patched and removed.
 
 use crate::till::{Answer, OneTill, Shop};
+use motet_dispatch::Dispatcher;
 use motet_ports::wait_blocking;
-use motet_service::Create;
-use serde_json::json;
+use motet_service::{Create, Service, State, contract, data};
+use serde_json::{Value, json};
+use std::io::Write;
 
 const MERGE: &str = "content-type: application/merge-patch+json\r\n";
+
+/// What may be nothing.
+#[data]
+#[derive(Default)]
+struct Note {
+    words: Option<String>,
+}
+
+#[contract(uri = "test:notes/1", state = Note, patch = true)]
+trait Notes {
+    #[query]
+    fn length(&self) -> usize;
+}
+
+#[derive(Service)]
+#[service(contract = Notes, name = "notes")]
+struct OneNote {
+    #[state]
+    note: State<Note>,
+}
+
+impl Notes for OneNote {
+    fn length(&self) -> usize {
+        self.note.words.as_ref().map_or(0, String::len)
+    }
+}
 
 /// The status, and the version that the answer tells.
 fn told(answer: &Answer) -> (u16, Option<&str>) {
@@ -114,6 +142,7 @@ fn sem_g611_what_is_refused_changes_nothing() {
         ("PUT", ann, tag, "1", 400),
         ("PATCH", ann, none, "1", 412),
         ("DELETE", ann, none, "", 412),
+        ("PUT", ann, json, "", 422),
         ("POST", "/till/cents/bob", any, "1", 412),
         ("TRACE", ann, "", "", 405),
         ("PUT", "/sys/log/entries/0", json, "1", 405),
@@ -127,7 +156,6 @@ fn sem_g611_what_is_refused_changes_nothing() {
         ("POST", ann, json, "1", 409),
         ("POST", "/till/cents/bob", json, "\"much\"", 422),
         ("PUT", ann, json, "1.5", 422),
-        ("PUT", ann, json, "", 422),
         ("PATCH", ann, MERGE, "{\"a\": 1}", 422),
         ("PATCH", "/till/cents/bob", MERGE, "1", 404),
         ("DELETE", "/till/cents/bob", "", "", 404),
@@ -164,18 +192,84 @@ fn refused(shop: &Shop, method: &str, path: &str, headers: &str, body: &str, sta
 }
 
 #[test]
-fn sem_g611_rules_are_for_the_verb_of_the_change() {
+fn sem_g611_a_path_with_a_slash_behind_it_changes_no_entry() {
     let shop = Shop::open();
-    let rules = ["anonymous: get insert"];
-    let open = Create::<OneTill>::of().at("/open").allow(rules);
-    wait_blocking(shop.node.create(open)).unwrap().unwrap();
-    let ann = "/open/cents/ann";
-    assert_eq!(shop.send("PUT", ann, "", "1").status, 403);
-    assert_eq!(shop.send("POST", ann, "", "1").status, 201);
-    assert_eq!(shop.send("PUT", ann, "", "2").status, 403);
-    assert_eq!(shop.ask("PATCH", ann, MERGE, "2").status, 403);
-    assert_eq!(shop.ask("DELETE", ann, "", "").status, 403);
-    assert_eq!(shop.get(ann).json(), 1);
+    assert_eq!(shop.send("POST", "/till/cents/ann", "", "1").status, 201);
+    let before = calls(&shop);
+    // Who has left out a name does not mean what is above it.
+    for path in [
+        "/till/cents/ann/",
+        "/till/cents/ann//",
+        "/till/cents/ann%2f",
+    ] {
+        for (method, headers, body) in [
+            ("DELETE", "", ""),
+            ("PATCH", MERGE, "2"),
+            ("PUT", "content-type: application/json\r\n", "2"),
+            ("POST", "content-type: application/json\r\n", "2"),
+        ] {
+            refused(&shop, method, path, headers, body, 400);
+        }
+    }
+    assert_eq!(calls(&shop), before, "no change was asked for");
+    assert_eq!(shop.get("/till/cents/ann/").json(), 1, "it is read");
+    // The path of the service itself may have one.
+    let removed = shop.ask("DELETE", "/till/?at=/cents/ann", "", "");
+    assert_eq!(told(&removed), (200, Some("\"v2\"")), "{removed:?}");
+}
+
+#[test]
+fn sem_g611_an_empty_body_is_no_null() {
+    let shop = Shop::open_on(
+        Dispatcher::new(2),
+        |builder| builder.register::<OneNote>(),
+        |_| {},
+    );
+    let note = Create::<OneNote>::of().at("/note");
+    wait_blocking(shop.node.create(note)).unwrap().unwrap();
+    let words = "/note/words";
+    assert_eq!(shop.send("PUT", words, "", "\"milk\"").status, 200);
+    for (method, kind) in [
+        ("PUT", "content-type: application/json\r\n"),
+        ("PUT", ""),
+        ("PATCH", MERGE),
+    ] {
+        refused(&shop, method, words, kind, "", 422);
+        // One whose length is not told.
+        let mut stream = shop.connect();
+        let request = format!(
+            "{method} {words} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{kind}\
+             transfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let answer = Answer::read(stream);
+        assert_eq!(answer.status, 422, "{method}: {answer:?}");
+    }
+    assert_eq!(shop.get(words).json(), "milk");
+    assert_eq!(shop.send("PUT", words, "", "null").status, 200);
+    assert_eq!(shop.get(words).json(), Value::Null);
+}
+
+#[test]
+fn sem_g611_rules_are_for_the_verb_of_the_change_and_for_update() {
+    let shop = Shop::open();
+    for (rule, put, post, patch, delete) in [
+        // Rules for what the operations of the contract do.
+        ("get insert delete", 403, 403, 403, 403),
+        ("get insert update", 403, 201, 200, 403),
+        ("get upsert delete update", 201, 403, 200, 200),
+        ("get update", 403, 403, 404, 403),
+    ] {
+        let at = format!("/{}", rule.replace(' ', "-"));
+        let rules = [format!("anonymous: {rule}")];
+        let open = Create::<OneTill>::of().at(&at).allow(rules);
+        wait_blocking(shop.node.create(open)).unwrap().unwrap();
+        let ann = format!("{at}/cents/ann");
+        assert_eq!(shop.send("PUT", &ann, "", "1").status, put, "{rule}");
+        assert_eq!(shop.send("POST", &ann, "", "1").status, post, "{rule}");
+        assert_eq!(shop.ask("PATCH", &ann, MERGE, "2").status, patch, "{rule}");
+        assert_eq!(shop.ask("DELETE", &ann, "", "").status, delete, "{rule}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A service that the tests share, and a client that writes bytes.
 
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn};
 use motet_http::{Config, Server};
 use motet_mesh::{Ack, LinkConfig, Node as Member, Qos, SimulatedNetwork, SubscribeConfig};
 use motet_ports::timer::sleep;
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 /// What is on the accounts.
@@ -212,6 +213,23 @@ impl Shop {
         let rules = ["admin: *"];
         let guarded = Create::<OneTill>::of().at("/guarded").allow(rules);
         wait_blocking(self.node.create(guarded)).unwrap().unwrap()
+    }
+
+    /// Keeps both workers of the node busy, until each end is sent something or dropped.
+    pub(crate) fn keep_busy(&self) -> [Sender<()>; 2] {
+        let (begins, begun) = channel();
+        let ends = [(); 2].map(|()| {
+            let (begins, (end, ends)) = (begins.clone(), channel::<()>());
+            let busy = async move {
+                begins.send(()).unwrap();
+                // Its end may be dropped.
+                let _dropped = ends.recv();
+            };
+            spawn(&self.node.queue(), busy).unwrap();
+            end
+        });
+        (0..2).for_each(|_| begun.recv().unwrap());
+        ends
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

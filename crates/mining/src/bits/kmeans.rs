@@ -262,26 +262,34 @@ mod tests {
             words
         };
         let bits = Bits::new((0..64 * GROUPS).flat_map(row).collect(), 408).unwrap();
-        let groups_met = |ranks: usize, seed: u64| {
-            let met = World::threads(ranks).run(async |comm| {
+        let centres = |ranks: usize, seed: u64| {
+            let chosen = World::threads(ranks).run(async |comm| {
                 let control = Control::default();
                 let team = RankView::new(&comm, &control);
                 let field = Field::new(&team, &bits);
                 let mut draws = UniformDraws::new(seed, 0);
                 let chosen = starts(&field, GROUPS, &mut draws).await?;
-                let group = |at: &Cluster| (0..GROUPS).find(|group| at.centre[20 * group] > 0);
-                let mut met: Vec<usize> = chosen.iter().filter_map(group).collect();
-                met.sort_unstable();
-                met.dedup();
-                Ok::<_, MiningError>(met.len())
+                let centres = chosen.into_iter().map(|own| own.centre);
+                Ok::<Vec<Vec<i32>>, MiningError>(centres.collect())
             });
-            met.unwrap()[0]
+            chosen.unwrap()
+        };
+        let groups_met = |seed: u64| {
+            let chosen = centres(1, seed).remove(0);
+            let group = |centre: &Vec<i32>| (0..GROUPS).find(|group| centre[20 * group] > 0);
+            let mut met: Vec<usize> = chosen.iter().filter_map(group).collect();
+            met.sort_unstable();
+            met.dedup();
+            met.len()
         };
         // With one draw for each centre it is one start of five, with four 19 of 20.
-        let all_met = (0..30)
-            .filter(|seed| groups_met(1, *seed) == GROUPS)
-            .count();
+        let all_met = (0..30).filter(|seed| groups_met(*seed) == GROUPS).count();
         assert!(all_met >= 22, "{all_met}");
-        assert_eq!(groups_met(3, 7), groups_met(1, 7));
+        let alone = centres(1, 7).remove(0);
+        for ranks in [2, 3, 8] {
+            for chosen in centres(ranks, 7) {
+                assert_eq!(chosen, alone, "{ranks} ranks");
+            }
+        }
     }
 }

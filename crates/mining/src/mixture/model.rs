@@ -37,10 +37,19 @@ impl Covariance {
     }
 
     /// The first column whose sums are not finite, of those of
-    /// [`Sums`](super::kernel::Sums) for so many components.
-    pub(super) fn beyond(self, dim: usize, components: usize, sums: &[f64]) -> Option<usize> {
+    /// [`Sums`](super::kernel::Sums) for so many components, with or without sums of `products`.
+    pub(super) fn beyond(
+        self,
+        dim: usize,
+        components: usize,
+        sums: &[f64],
+        products: bool,
+    ) -> Option<usize> {
         let stride = sums.len() / components;
-        let at = sums.iter().position(|sum| !sum.is_finite())? % stride;
+        let looked = if products { stride } else { 1 + dim };
+        let mut sums = sums.iter().enumerate();
+        let beyond = sums.position(|(at, sum)| at % stride < looked && !sum.is_finite());
+        let at = beyond? % stride;
         let square = at.saturating_sub(1);
         Some(match square.checked_sub(dim) {
             // A sum of the column.

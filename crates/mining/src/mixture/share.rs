@@ -102,6 +102,20 @@ impl<'a> Share<'a> {
         self.team.sum(count, of_block).await
     }
 
+    /// Refuses a column whose sums, with or without those of `products`, are not finite.
+    pub(super) fn fits(
+        &self,
+        kind: Covariance,
+        components: usize,
+        sums: &[f64],
+        products: bool,
+    ) -> Result<(), MiningError> {
+        match kind.beyond(self.points.dim(), components, sums, products) {
+            Some(column) => Err(MiningError::Data(self.points.too_large(column))),
+            None => Ok(()),
+        }
+    }
+
     /// The mean of ln p, and the component of each own row.
     pub(super) async fn assign(
         &self,

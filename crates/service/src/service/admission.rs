@@ -56,6 +56,17 @@ impl Common {
                       call a method, or answer first";
             return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&self.path));
         }
+        self.permit(verb, options, context)
+    }
+
+    /// Refuses who may not do this by the rules of the service.
+    #[inline]
+    pub(super) fn permit(
+        &self,
+        verb: Verb,
+        options: &Options,
+        context: Option<&CallContext>,
+    ) -> Result<(), Fault> {
         if options.is_own {
             return Ok(());
         }

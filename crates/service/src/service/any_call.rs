@@ -114,7 +114,8 @@ pub(super) async fn change(
 impl AnyClient {
     /// Changes an entry of the state, which a JSON Pointer (RFC 6901) names: Insert, Upsert, Update
     /// or Delete by pointer, where the contract allows patches. The state is checked against its
-    /// type, and is changed as a whole or not at all.
+    /// type, and is changed as a whole or not at all. The rules of the service must allow the verb,
+    /// and Update, too.
     ///
     /// # Errors
     /// As a call. There is an entry, or there is none, and the change is not for that; or the
@@ -152,6 +153,11 @@ async fn ask(service: &Any, what: AnyUniform, mut options: Options) -> Result<()
     let context = CallContext::inherited();
     if let Some(context) = &context {
         options.capture |= context.inherited.trace.is_some();
+    }
+    if let AnyUniform::Patch(Patch::Entry(_)) = &what {
+        // A rule for the verb alone is for the operations of the contract: their handlers look at
+        // what is changed.
+        common.permit(Verb::Update, &options, context.as_ref())?;
     }
     let entered = match options.wait_for_room {
         true => common.enter_wait(verb, options, context).await?,
