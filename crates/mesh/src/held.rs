@@ -243,7 +243,7 @@ mod tests {
             let poster = port.clone();
             let posts = thread::spawn(move || poster.post(2).is_ok());
             gate.wait_for(1);
-            let closed = port.clone();
+            let closed = port;
             let looks =
                 thread::spawn(move || block_on_for(come_back(&closed, 1, 1), Duration::ZERO));
             // Mostly it waits for the port by then.

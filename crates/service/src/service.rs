@@ -6,8 +6,8 @@
 //! - `client.rs`, `call.rs`, `calling.rs`: how they are posted to; `any_service.rs`,
 //!   `any_call.rs`: without knowing the contract; `remote.rs`: in another process; `standing.rs`:
 //!   how a service stands; `calling_service.rs`: what stands for it where its handlers call;
-//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be
-//!   posted to;
+//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`, `one_way.rs`: when they
+//!   need not be posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
@@ -32,6 +32,7 @@ mod direct;
 mod entrance;
 mod new_subscription;
 mod notification;
+mod one_way;
 mod places;
 mod refusal;
 mod remote;

@@ -3,10 +3,10 @@
 use super::any_call::entered;
 use super::any_service::AnyService;
 use super::call::{Call, Make, Uniform};
-use super::direct::begin_one_way;
 use super::entrance::EnteredOperation;
 use super::new_subscription::NewSubscription;
 use super::notification::Notification;
+use super::one_way::begin_one_way;
 use super::remote::{Remote, call_out};
 use super::slot::{OperationBody, OperationItem, ServiceSlot};
 use super::subscriptions::{Entering, Sink};

@@ -161,7 +161,7 @@ impl Nested {
     }
 
     /// If there are not many yet.
-    fn enter_more() -> Option<Self> {
+    pub(super) fn enter_more() -> Option<Self> {
         (NESTS.get() < NESTED).then(Nested::enter)
     }
 }
@@ -204,18 +204,21 @@ impl HandlerLengths {
     pub(crate) fn ran(&self, operation: &Operation, span: Duration) {
         let noted = |known| Some(after(known, span)).filter(|next| *next != known);
         // Relaxed, here and below: any length is right at any time.
-        let place = &self.0[operation.number];
-        let _known = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted);
+        if let Some(place) = self.0.get(operation.number) {
+            let _known = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, noted);
+        }
     }
 
-    fn of(&self, operation: &Operation) -> u32 {
-        self.0[operation.number].load(Ordering::Relaxed)
+    /// `None` for one that the contract does not list.
+    fn of(&self, operation: &Operation) -> Option<u32> {
+        let place = self.0.get(operation.number)?;
+        Some(place.load(Ordering::Relaxed))
     }
 
     /// Whether the next run of the handler of an operation is to be measured in any case.
     #[inline]
     pub(crate) fn is_unknown(&self, operation: &Operation) -> bool {
-        self.of(operation) == Length::Unknown as u32
+        self.of(operation) == Some(Length::Unknown as u32)
     }
 
     /// Whether the next run of the handler of an async operation is to be measured in any case.
@@ -223,13 +226,14 @@ impl HandlerLengths {
     pub(crate) fn is_not_short(&self, operation: &Operation) -> bool {
         const UNKNOWN: u32 = Length::Unknown as u32;
         const LONG: u32 = Length::Long as u32;
-        matches!(self.of(operation) % RUN, UNKNOWN | LONG)
+        let known = self.of(operation).map(|known| known % RUN);
+        matches!(known, Some(UNKNOWN | LONG))
     }
 
     /// Whether a handler is taken for brief, and has not blocked lately.
     #[inline]
     fn is_brief(&self, operation: &Operation) -> bool {
-        self.of(operation) == Length::Brief as u32
+        self.of(operation) == Some(Length::Brief as u32)
     }
 
     /// Whether a handler is taken for short. A change that was never measured is, since nothing of
@@ -238,9 +242,10 @@ impl HandlerLengths {
     fn is_short(&self, operation: &Operation, has_deadline: bool) -> bool {
         const UNKNOWN: u32 = Length::Unknown as u32;
         const LONG: u32 = Length::Long as u32;
-        match self.of(operation) % RUN {
-            UNKNOWN => operation.group == Group::Exclusive && !has_deadline,
-            length => length != LONG,
+        match self.of(operation).map(|known| known % RUN) {
+            Some(UNKNOWN) => operation.group == Group::Exclusive && !has_deadline,
+            Some(length) => length != LONG,
+            None => false,
         }
     }
 }
@@ -276,52 +281,6 @@ impl<C: Contract> ServiceSlot<C> {
             .common
             .starts_at_once(operation, options, context, batches);
         may.then(|| self.direct.at_once())?
-    }
-}
-
-/// Carries out an operation of which no answer is wanted where it is posted, if that may be done
-/// now. Else it comes back.
-///
-/// # Errors
-/// The fault that its poster gets.
-pub(super) fn begin_one_way<C: Contract>(
-    slot: &Arc<ServiceSlot<C>>,
-    request: C::Request,
-    mut options: Options,
-) -> Result<Option<(C::Request, Options)>, Fault> {
-    let (operation, common) = (C::operation(&request), &slot.common);
-    // Its panic would go to those.
-    let may = !operation.is_async && !options.is_own && Causalities::active().is_empty();
-    let Some(_nested) = may.then(Nested::enter_more).flatten() else {
-        return Ok(Some((request, options)));
-    };
-    let context = CallContext::inherited();
-    // What a handler posts to a service that waits for it runs later. What is captured is posted.
-    let is_posted = |context: &CallContext| {
-        let is_traced = context.inherited.trace.is_some() && !common.path.starts_with("/sys/");
-        is_traced || context.is_held_by(&**common)
-    };
-    let is_posted = context.as_ref().is_some_and(is_posted);
-    let direct = || slot.direct(Some(operation), &options, None);
-    let at_once = (!is_posted).then(direct).flatten();
-    let Some(run) = at_once.map(|at_once| at_once.run) else {
-        return Ok(Some((request, options)));
-    };
-    // It inherits nothing else: nobody waits for it.
-    let principal = || context.as_ref().and_then(CallContext::principal);
-    options.principal = options.principal.take().or_else(principal);
-    if let (None, Some(context)) = (&options.trace_parent, &context) {
-        options
-            .trace_parent
-            .clone_from(&context.inherited.trace_parent);
-    }
-    common.admit(operation.verb, operation.group, &options, None, false)?;
-    options.is_one_way = true;
-    let slot = Arc::clone(slot);
-    match run(slot, operation, request, &mut options, None, &mut None) {
-        // What it would be answered nobody hears.
-        Ok(_answer) => Ok(None),
-        Err((request, _)) => Ok(Some((request, options))),
     }
 }
 
@@ -447,5 +406,17 @@ mod tests {
         lengths.ran(&CHANGE, BLOCKED_FOR);
         brief(OFTEN - 1);
         assert_eq!(told(), (false, true));
+    }
+
+    #[test]
+    fn of_an_operation_that_the_contract_does_not_list_nothing_is_known() {
+        let lengths = HandlerLengths::new(1);
+        let other = Operation {
+            number: 1,
+            ..CHANGE
+        };
+        lengths.ran(&other, Duration::ZERO);
+        assert!(!lengths.is_unknown(&other) && !lengths.is_not_short(&other));
+        assert!(!lengths.is_brief(&other) && !lengths.is_short(&other, false));
     }
 }

@@ -52,7 +52,10 @@ fn sem_g132_a_column_beyond_all_numbers_is_named() {
 fn groups_whose_squares_are_numbers_around_their_means_only_are_fitted() {
     let row = |i: usize| {
         let far = 1e160 + (i * 7 % 5) as f64 * 1e150;
-        [(i / 2 * 3 % 7) as f64, if i % 2 == 0 { -far } else { far }]
+        [
+            (i / 2 * 3 % 7) as f64,
+            if i.is_multiple_of(2) { -far } else { far },
+        ]
     };
     let points = Points::new((0..30).flat_map(row).collect(), 2).unwrap();
     let labels: Vec<u32> = (0..30).map(|i| i % 2).collect();

@@ -443,7 +443,8 @@ fn loom_a_try_to_be_alone_that_fails_lets_nobody_in() {
 /// that, and who came meanwhile does then.
 #[test]
 fn loom_a_handler_that_began_at_once_ends_elsewhere() {
-    for kind in [Kind::Concurrent, Kind::Exclusive, Kind::Teardown] {
+    const KINDS: [&[Kind]; 3] = [&[Kind::Concurrent], &[Kind::Exclusive], &[Kind::Teardown]];
+    for kinds in KINDS {
         loom::model(move || {
             let stage = Stage::new(Fairness::default());
             let interleave = ActiveInterleave(Arc::clone(&stage.shared));
@@ -451,7 +452,7 @@ fn loom_a_handler_that_began_at_once_ends_elsewhere() {
             stage.taken.fetch_add(1, Ordering::SeqCst);
             stage.writers.store(1, Ordering::Relaxed);
             let mut alone = entered.into_sent();
-            let other = stage.thread(0, &[kind]);
+            let other = stage.thread(0, kinds);
             alone.stay("goes on");
             let here = Arc::clone(&stage);
             let ends = thread::spawn(move || {

@@ -1,0 +1,55 @@
+//! Operations of which no answer is wanted, where they are posted: see `direct.rs`.
+
+use super::direct::Nested;
+use super::slot::ServiceSlot;
+use crate::context::CallContext;
+use crate::options::Options;
+use crate::{Contract, Fault};
+use motet_dispatch::Causalities;
+use std::sync::Arc;
+
+/// Carries out an operation of which no answer is wanted where it is posted, if that may be done
+/// now. Else it comes back.
+///
+/// # Errors
+/// The fault that its poster gets.
+pub(super) fn begin_one_way<C: Contract>(
+    slot: &Arc<ServiceSlot<C>>,
+    request: C::Request,
+    mut options: Options,
+) -> Result<Option<(C::Request, Options)>, Fault> {
+    let (operation, common) = (C::operation(&request), &slot.common);
+    // Its panic would go to those.
+    let may = !operation.is_async && !options.is_own && Causalities::active().is_empty();
+    let Some(_nested) = may.then(Nested::enter_more).flatten() else {
+        return Ok(Some((request, options)));
+    };
+    let context = CallContext::inherited();
+    // What a handler posts to a service that waits for it runs later. What is captured is posted.
+    let is_posted = |context: &CallContext| {
+        let is_traced = context.inherited.trace.is_some() && !common.path.starts_with("/sys/");
+        is_traced || context.is_held_by(&**common)
+    };
+    let is_posted = context.as_ref().is_some_and(is_posted);
+    let direct = || slot.direct(Some(operation), &options, None);
+    let at_once = (!is_posted).then(direct).flatten();
+    let Some(run) = at_once.map(|at_once| at_once.run) else {
+        return Ok(Some((request, options)));
+    };
+    // It inherits nothing else: nobody waits for it.
+    let principal = || context.as_ref().and_then(CallContext::principal);
+    options.principal = options.principal.take().or_else(principal);
+    if let (None, Some(context)) = (&options.trace_parent, &context) {
+        options
+            .trace_parent
+            .clone_from(&context.inherited.trace_parent);
+    }
+    common.admit(operation.verb, operation.group, &options, None, false)?;
+    options.is_one_way = true;
+    let slot = Arc::clone(slot);
+    match run(slot, operation, request, &mut options, None, &mut None) {
+        // What it would be answered nobody hears.
+        Ok(_answer) => Ok(None),
+        Err((request, _)) => Ok(Some((request, options))),
+    }
+}
