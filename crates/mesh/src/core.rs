@@ -246,37 +246,6 @@ impl Core {
             );
         }
     }
-
-    /// Ends all that the node has. What waits for peers is lost.
-    pub(crate) fn leave(&self) {
-        self.say_last();
-        let (topics, subscriptions, ended) = self.change(|state| {
-            state.left = true;
-            let topics = std::mem::take(&mut state.topics);
-            let subscriptions = std::mem::take(&mut state.subscriptions);
-            for (id, topic) in &topics {
-                for target in topic.targets() {
-                    if let FlowTarget::There(peer, subscription) = target {
-                        state.tell(
-                            &peer,
-                            Frame::Close {
-                                topic: *id,
-                                subscription,
-                            },
-                        );
-                    }
-                }
-            }
-            for id in subscriptions.keys() {
-                state.tell_all(&Frame::Unsubscribe { subscription: *id });
-            }
-            (topics, subscriptions, state.end_calls())
-        });
-        topics.values().for_each(|topic| topic.close());
-        ended.are_over();
-        // Outside of the lock: they hold what users gave.
-        drop((subscriptions, ended));
-    }
 }
 
 impl Hub for Core {
@@ -309,7 +278,7 @@ impl Hub for Core {
             }
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
-        self.is_sent(peer, &sent)
+        while_sending(|| self.is_sent(peer, &sent))
     }
 
     fn unsubscribe(&self, id: u32) {

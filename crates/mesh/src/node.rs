@@ -17,6 +17,7 @@ use crate::{CallError, Carrier, Class, Deed, Key, LogConfig, LogError, MeshError
 use crate::{MeshRights, PeerName, Qos, SubscriptionInfo, TopicInfo};
 use motet_dispatch::Enqueue;
 use motet_ports::{Port, Subscription as Changes};
+use motet_sync::FirstPanic;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::type_name;
@@ -338,8 +339,10 @@ impl Node {
 
 impl Drop for Leave {
     fn drop(&mut self) {
-        self.core.leave();
-        self.core.is_gone();
+        let mut panics = FirstPanic::default();
+        panics.catch(|| self.core.leave());
+        panics.catch(|| self.core.is_gone());
+        panics.resume();
     }
 }
 

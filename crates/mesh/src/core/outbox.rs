@@ -118,7 +118,8 @@ impl Core {
             Ok(()) => while_sending(|| carrier.send_all(peer, told.link, &frames, told.priority)),
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
-        self.is_sent(peer, &sent)
+        // Whoever hears of it may drop the node.
+        while_sending(|| self.is_sent(peer, &sent))
     }
 
     pub(super) fn is_sent(&self, peer: &PeerName, sent: &Result<(), CarrierError>) -> bool {

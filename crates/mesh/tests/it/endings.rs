@@ -129,6 +129,8 @@ struct DropsItsNode {
     panics: bool,
     events: Port<CarrierEvent>,
     node: Mutex<Option<Node>>,
+    /// What it sends next it does not send.
+    fails: Mutex<bool>,
     seen: Log<&'static str>,
 }
 
@@ -151,6 +153,8 @@ impl Carrier for DropsItsNode {
         let node = self.node.lock().take();
         let panics = self.panics && node.is_some();
         drop(node);
+        let fails = std::mem::take(&mut *self.fails.lock());
+        assert!(!fails, "it sends nothing");
         self.seen.push("frames");
         assert!(!panics, "it sends no more");
         Ok(())
@@ -163,6 +167,25 @@ impl Carrier for DropsItsNode {
     fn node_is_gone(&self) {
         self.seen.push("gone");
     }
+}
+
+#[test]
+fn sem_g606_a_carrier_hears_that_its_node_is_gone_though_its_last_frame_was_not_sent() {
+    let net = Net::new(3);
+    let carries = Arc::new(DropsItsNode::default());
+    let carrier: Arc<dyn Carrier> = Arc::clone(&carries) as _;
+    let node = Node::join(&carrier, 1, net.queue("here"));
+    let config = SubscribeConfig::default();
+    let samples = ["m", "n"].map(|key| node.subscribe::<u32>(key, &config).unwrap());
+    let up = CarrierEvent::Up(PeerName::new("there"), 1, MeshRights::all());
+    carries.events.post(up).unwrap();
+    net.replay.run();
+    drop(carries.seen.take());
+    *carries.fails.lock() = true;
+    // It says that its subscriptions have ended. The first of that is not sent.
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(node))).is_err());
+    assert_eq!(carries.seen.take(), ["frames", "gone"]);
+    drop(samples);
 }
 
 #[test]

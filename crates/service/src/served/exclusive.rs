@@ -190,7 +190,7 @@ impl<S: Service> Served<S> {
         if let Err(fault) = self.slot.common.has_version(cx.envelope.if_version()) {
             return answer(Ended::Answered(Err(fault)), captured);
         }
-        let taken = TakenService::of(&*self.cell);
+        let mut taken = TakenService::of(&*self.cell);
         let Some(mut shared) = self.cell.take() else {
             let absence = Err(common.absence());
             return answer(Ended::Answered(absence), captured);
@@ -201,7 +201,10 @@ impl<S: Service> Served<S> {
             // Pinned where it is made: each move of it takes its room twice.
             let handler = pin!(ContractOf::<S>::exclusive(service, &cx, request));
             let which = (operation, changes_before);
-            common.handled(&cx.context, which, handler).await
+            taken.waits = true;
+            let ended = common.handled(&cx.context, which, handler).await;
+            taken.waits = false;
+            ended
         };
         let outcome = match ended {
             Ok(outcome) => outcome,

@@ -189,9 +189,12 @@ impl BuiltAnew for Arc<dyn ServedSteps> {
 }
 
 /// The service is out of its cell until this is dropped. When what was done with it has panicked
-/// outside of its handler, it is not put back, and is built anew.
+/// outside of its handler, or its handler is dropped while it waits, it is not put back, and is
+/// built anew.
 pub(super) struct TakenService<'a, T: BuiltAnew> {
     served: &'a T,
+    /// Its handler waits: it is not put back either where that is dropped.
+    pub(super) waits: bool,
     /// A destructor that runs for the panic of another calls: that panic is none of this operation.
     was_panicking: bool,
 }
@@ -200,6 +203,7 @@ impl<'a, T: BuiltAnew> TakenService<'a, T> {
     pub(super) fn of(served: &'a T) -> Self {
         TakenService {
             served,
+            waits: false,
             was_panicking: std::thread::panicking(),
         }
     }
@@ -208,8 +212,11 @@ impl<'a, T: BuiltAnew> TakenService<'a, T> {
 impl<T: BuiltAnew> Drop for TakenService<'_, T> {
     fn drop(&mut self) {
         let has_panicked = std::thread::panicking() && !self.was_panicking;
-        if has_panicked && self.served.has_lost() {
-            let reason = "an operation panicked outside of its handler";
+        if (has_panicked || self.waits) && self.served.has_lost() {
+            let reason = match has_panicked {
+                true => "an operation panicked outside of its handler",
+                false => "a handler was dropped while it waited: nobody could wake it",
+            };
             self.served.build_anew(&Fault::failed(reason));
         }
     }

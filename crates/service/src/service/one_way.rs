@@ -47,9 +47,15 @@ pub(super) fn begin_one_way<C: Contract>(
     common.admit(operation.verb, operation.group, &options, None, false)?;
     options.is_one_way = true;
     let slot = Arc::clone(slot);
-    match run(slot, operation, request, &mut options, None, &mut None) {
+    // Nothing of it is the poster's: neither a call, nor a panic beside the handler.
+    let run = || run(slot, operation, request, &mut options, None, &mut None);
+    match CallContext::default().run_now(run) {
         // What it would be answered nobody hears.
-        Ok(_answer) => Ok(None),
-        Err((request, _)) => Ok(Some((request, options))),
+        Ok(Ok(_answer)) => Ok(None),
+        Ok(Err((request, _))) => Ok(Some((request, options))),
+        Err(panicked) => {
+            common.raise(panicked);
+            Ok(None)
+        }
     }
 }

@@ -336,7 +336,11 @@ impl<C: Contract> OperationBody<C> {
     pub(crate) fn place(&self) -> Option<usize> {
         let uniform = C::OPERATIONS.len();
         match self {
-            OperationBody::Request(request, _) => Some(C::operation(request).number),
+            // Those that the contract does not list have none.
+            OperationBody::Request(request, _) => {
+                let number = C::operation(request).number;
+                (number < uniform).then_some(number)
+            }
             OperationBody::Get(_) => Some(uniform),
             OperationBody::Replace(..) => Some(uniform + 1),
             OperationBody::Patch(..) => Some(uniform + 2),

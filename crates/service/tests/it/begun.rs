@@ -42,6 +42,9 @@ trait Desks {
     /// Panics behind the step, undone, before or after it has waited.
     #[update(rollback)]
     async fn tear(&mut self, waits: bool) -> usize;
+    /// Waits for what never comes.
+    #[update]
+    async fn never(&mut self);
     /// The number of steps, and the thread that has counted them.
     #[query]
     async fn count(&self) -> (usize, String);
@@ -102,6 +105,11 @@ impl Desks for Desk {
             sleep(PAUSE).await;
         }
         panic!("torn")
+    }
+
+    async fn never(&mut self) {
+        self.steps.all.push(9);
+        std::future::pending().await
     }
 
     async fn count(&self) -> (usize, String) {
@@ -319,6 +327,22 @@ fn sem_g60_an_async_handler_leaves_its_callers_causalities_alone() {
                 0,
                 "what it has cleared stays so for it"
             );
+        }
+    });
+}
+
+#[test]
+fn sem_g371_a_service_whose_handler_nobody_can_wake_is_built_anew() {
+    on_workers(1, async |node| {
+        let desk = desk(&node, 0).await;
+        for restarts in 1..=2 {
+            let fault = desk.never().await.unwrap_err();
+            assert_eq!(fault.code(), FaultCode::NoAnswer);
+            while desk.get().await.is_err() {
+                sleep(PAUSE).await;
+            }
+            assert_eq!(desk.get().await.unwrap().all, [0_u32; 0]);
+            assert_eq!(node.find(&path(0)).unwrap().figures().restarts, restarts);
         }
     });
 }

@@ -205,3 +205,19 @@ fn sem_g398_a_refusal_is_the_posters_fault() {
         assert!(state.all.is_empty(), "nothing was carried out");
     });
 }
+
+#[test]
+fn sem_g377_what_panics_beside_the_handler_is_not_the_posters() {
+    on_workers(1, async |node| {
+        let (one, other) = (inbox(&node, "/one").await, inbox(&node, "/other").await);
+        let poster = inbox(&node, "/poster").await;
+        let told = one.subscribe_to(Subscribe::all(), &other, |_| panic!("no request of it"));
+        let _told = told.await.unwrap();
+        let before = poster.get().await.unwrap().all.len();
+        // It posts to the one, whose subscriber cannot be told.
+        poster.pass(PassOn::new("/one", 1)).await.unwrap();
+        let after = poster.get().await.unwrap();
+        assert_eq!(after.all[before..], [1]);
+        assert_eq!(node.find("/poster").unwrap().figures().restarts, 0);
+    });
+}
