@@ -112,6 +112,46 @@ impl Core {
     }
 }
 
+impl Core {
+    /// Ends all that the node has. What waits for peers is lost. A panic of what sends, or of what
+    /// users gave, keeps nothing else from its end.
+    pub(crate) fn leave(&self) {
+        let mut panics = FirstPanic::default();
+        panics.catch(|| self.say_last());
+        let (topics, subscriptions, ended) = {
+            let mut state = self.state.lock();
+            state.left = true;
+            let topics = std::mem::take(&mut state.topics);
+            let subscriptions = std::mem::take(&mut state.subscriptions);
+            for (id, topic) in &topics {
+                for target in topic.targets() {
+                    if let FlowTarget::There(peer, subscription) = target {
+                        let topic = *id;
+                        let close = Frame::Close {
+                            topic,
+                            subscription,
+                        };
+                        state.tell(&peer, close);
+                    }
+                }
+            }
+            for id in subscriptions.keys() {
+                state.tell_all(&Frame::Unsubscribe { subscription: *id });
+            }
+            let ended = state.end_calls();
+            (topics, subscriptions, ended)
+        };
+        panics.catch(|| self.flush());
+        for topic in topics.values() {
+            panics.catch(|| topic.close());
+        }
+        panics.catch(|| ended.are_over());
+        // Outside of the lock: they hold what users gave.
+        panics.catch(|| drop((topics, subscriptions, ended)));
+        panics.resume();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{LinkConfig, LogConfig, Node, PeerChange, Qos, SimulatedNetwork, SubscribeConfig};
@@ -159,45 +199,5 @@ mod tests {
         assert!(came.eq([1, 2]));
         drop((first, second, a));
         std::fs::remove_dir_all(directory).expect("a directory");
-    }
-}
-
-impl Core {
-    /// Ends all that the node has. What waits for peers is lost. A panic of what sends, or of what
-    /// users gave, keeps nothing else from its end.
-    pub(crate) fn leave(&self) {
-        let mut panics = FirstPanic::default();
-        panics.catch(|| self.say_last());
-        let (topics, subscriptions, ended) = {
-            let mut state = self.state.lock();
-            state.left = true;
-            let topics = std::mem::take(&mut state.topics);
-            let subscriptions = std::mem::take(&mut state.subscriptions);
-            for (id, topic) in &topics {
-                for target in topic.targets() {
-                    if let FlowTarget::There(peer, subscription) = target {
-                        let topic = *id;
-                        let close = Frame::Close {
-                            topic,
-                            subscription,
-                        };
-                        state.tell(&peer, close);
-                    }
-                }
-            }
-            for id in subscriptions.keys() {
-                state.tell_all(&Frame::Unsubscribe { subscription: *id });
-            }
-            let ended = state.end_calls();
-            (topics, subscriptions, ended)
-        };
-        panics.catch(|| self.flush());
-        for topic in topics.values() {
-            panics.catch(|| topic.close());
-        }
-        panics.catch(|| ended.are_over());
-        // Outside of the lock: they hold what users gave.
-        panics.catch(|| drop((topics, subscriptions, ended)));
-        panics.resume();
     }
 }
