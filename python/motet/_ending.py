@@ -70,7 +70,11 @@ class _Quitter:
 def _note(status: Any) -> None:
     """Note that the program is to end with this."""
     global _exited
-    _exited = f"SystemExit: {status}", _number(status)
+    said = f"{status}"
+    # `told` would take this for a number, and the process ends with 1.
+    if not isinstance(status, int) and re.fullmatch(r"-?\d+", said):
+        said = repr(said)
+    _exited = f"SystemExit: {said}", _number(status)
 
 
 def _number(status: Any) -> int:

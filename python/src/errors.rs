@@ -53,11 +53,16 @@ pub(crate) fn of_data(error: &DataError) -> PyErr {
     }
 }
 
-/// There is no room for so many bytes, where Python alone would have had it.
-pub(crate) fn no_memory(what: &str, bytes: usize) -> PyErr {
-    PyMemoryError::new_err(format!(
-        "{what} would take {bytes} bytes, and there is not so much memory: give less"
-    ))
+/// Room for so many values, or the error that there is none: Python alone would have had it.
+pub(crate) fn room_for<T>(what: &str, count: usize) -> PyResult<Vec<T>> {
+    let mut room = Vec::new();
+    match room.try_reserve_exact(count) {
+        Ok(()) => Ok(room),
+        Err(_) => Err(PyMemoryError::new_err(format!(
+            "{what} would take {} bytes, and there is not so much memory: give less",
+            count.saturating_mul(size_of::<T>())
+        ))),
+    }
 }
 
 /// What ends a run on some ranks.

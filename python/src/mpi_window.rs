@@ -1,6 +1,6 @@
 //! Windows of MPI: memory of a rank that the others read, write and combine.
 
-use crate::errors::no_memory;
+use crate::errors::room_for;
 use crate::given::{BegunCall, CallResult};
 use crate::mpi_comm::MpiComm;
 use crate::mpi_data::{CallBytes, Operator};
@@ -38,9 +38,7 @@ fn opened(place: usize, owner: u64) -> Result<Rc<OpenWindow>, WaitFailure> {
 
 /// A copy of memory of the program, which may be larger than what is left.
 fn copied(memory: &[u8]) -> PyResult<Vec<u8>> {
-    let mut copy = Vec::new();
-    let room = copy.try_reserve_exact(memory.len());
-    room.map_err(|_| no_memory("each of two copies of a window", memory.len()))?;
+    let mut copy = room_for("each of two copies of a window", memory.len())?;
     copy.extend_from_slice(memory);
     Ok(copy)
 }

@@ -1,6 +1,6 @@
 //! Arrays of Python as what the methods read.
 
-use crate::errors::{no_memory, of_data};
+use crate::errors::{of_data, room_for};
 use motet::mining::Points;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -8,9 +8,7 @@ use pyo3::prelude::*;
 /// A matrix of numbers, row after row, whatever its strides.
 pub(crate) fn rows(matrix: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<f64>> {
     let matrix = matrix.as_array();
-    let mut all = Vec::new();
-    let room = all.try_reserve_exact(matrix.len());
-    room.map_err(|_| no_memory("a copy of the rows", matrix.len() * size_of::<f64>()))?;
+    let mut all = room_for("a copy of the rows", matrix.len())?;
     match matrix.as_slice() {
         Some(values) => all.extend_from_slice(values),
         // Another order in memory.

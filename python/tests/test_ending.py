@@ -58,6 +58,7 @@ def test_sem_g466_a_script_that_ends_while_others_wait_for_it_ends_the_job(
     [
         ("exit(7)", 7, "SystemExit: 7"),
         ("quit('as it was told')", 1, "SystemExit: as it was told"),
+        ("exit('7')", 1, "SystemExit: '7'"),
         ("exit()", 0, None),
         ("sys.exit(-1)", 255, "SystemExit: -1"),
     ],
@@ -77,7 +78,7 @@ def test_sem_g466_what_ends_a_script_is_noted_and_is_the_status_of_the_others(en
         return
     other = (
         "from motet import _ending\n"
-        f"_ending.told('the rank of process 1: {failure}')\n"
+        f"_ending.told({'the rank of process 1: ' + failure!r})\n"
         "_ending.end_at_once()\n"
     )
     done = subprocess.run([sys.executable, "-c", other], capture_output=True, timeout=60)

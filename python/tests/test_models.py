@@ -294,6 +294,14 @@ def test_matrices_are_read_row_after_row_whatever_their_order_in_memory():
         numpy.testing.assert_array_equal(model.emissions[0], means)
 
 
+def test_sem_g617_a_copy_of_rows_without_room_is_an_error_and_no_abort():
+    # One row, seen so often: its copy would take 2^50 bytes.
+    means = numpy.broadcast_to(numpy.ones(4), (1 << 45, 4))
+    steps = numpy.full((2, 2), 0.5)
+    with pytest.raises(MemoryError, match=f"a copy of the rows would take {1 << 50} bytes"):
+        _motet.Markov.gaussian([0.5, 0.5], steps, means, numpy.ones((2, 4)))
+
+
 def test_sem_g617_matrices_without_room_are_an_error_and_no_abort():
     rows = numpy.ones((1, 1 << 22))
     with pytest.raises(MemoryError, match="covariances of so many columns would take [0-9]{15} by"):

@@ -236,9 +236,7 @@ impl Pairs {
         Ok(match self {
             Pairs::Matrix(pairs) => {
                 let some = pairs.among(rows);
-                Pairs::Matrix(some.map_err(|error| {
-                    CliError::Data(format!("{error} (in a sample: draw a larger one)"))
-                })?)
+                Pairs::Matrix(some.map_err(|error| of_sample(&error))?)
             }
             Pairs::Sequences(sequences, method) => Pairs::Sequences(sequences.some(rows), *method),
         })
@@ -264,6 +262,15 @@ impl Pairs {
             Pairs::Sequences(sequences, _) => sequences.len(),
         }
     }
+}
+
+/// What is wrong with the pairs of a sample.
+fn of_sample(error: &DataError) -> CliError {
+    CliError::Data(match error {
+        // It says itself what to do.
+        DataError::Memory { .. } => error.to_string(),
+        _ => format!("{error} (in a sample: draw a larger one)"),
+    })
 }
 
 /// Aligns all pairs on the ranks of `world`. The matrix, in the first process or, if `everywhere`,
@@ -292,6 +299,7 @@ pub(crate) fn align(
         return Ok(None);
     };
     let matrix = PairDistances::join(sequences, &done);
+    let matrix = matrix.map_err(|error| CliError::Data(error.to_string()))?;
     let matrix =
         matrix.ok_or_else(|| CliError::Run("distances of the ranks are missing".to_owned()))?;
     let rows = sequences.len();
@@ -376,4 +384,20 @@ fn no_numbers(left_out: &[LeftOut]) -> String {
 /// Rows and columns from 0, as numpy counts them.
 fn said(error: &DataError) -> String {
     format!("{error} (rows and columns from 0)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_memory_holds_is_told_to_take_a_smaller_sample_alone() {
+        let pairs = Dissimilarities::new(vec![0.0, 1.0, 1.0, 0.0], 2).unwrap();
+        let error = pairs.among(&vec![0; 1 << 23]).unwrap_err();
+        let told = of_sample(&error).to_string();
+        assert!(told.ends_with("take a smaller sample"), "{told}");
+        let error = pairs.among(&[]).unwrap_err();
+        let told = of_sample(&error).to_string();
+        assert!(told.ends_with("(in a sample: draw a larger one)"), "{told}");
+    }
 }

@@ -4,7 +4,7 @@
 //! `cargo bench -p motet-mesh --bench publication`
 
 use motet_dispatch::{Dispatcher, QueueConfig};
-use motet_mesh::{Node, Qos, SubscribeConfig};
+use motet_mesh::{Node, Qos, Sample, SubscribeConfig};
 use motet_ports::Port;
 use serde_bytes::{ByteBuf, Bytes};
 use std::error::Error;
@@ -61,6 +61,37 @@ fn beside_a_post() -> Fallible<()> {
     Ok(())
 }
 
+/// So many words a sample has beside its value and its origin.
+const REST: usize = size_of::<Sample<u64>>() / size_of::<u64>() - 2;
+
+/// As large as a sample.
+struct LikeASample {
+    _value: Option<Arc<u64>>,
+    _origin: Arc<u64>,
+    rest: [u64; REST],
+}
+
+/// What to post costs where the item is as a sample is: made already but for its origin, and with a
+/// value on the heap.
+fn like_samples() {
+    let (port, origin) = (Port::new(), Arc::new(0));
+    let is_back = |n, value| {
+        let item = LikeASample {
+            _value: value,
+            _origin: Arc::clone(&origin),
+            rest: [n; REST],
+        };
+        port.post(item).is_ok() && port.test().is_some_and(|item| item.rest[0] == n)
+    };
+    let (made, on_heap, more) = by_turns(
+        || each(|n| is_back(n, None)),
+        || each(|n| is_back(n, Some(Arc::new(n)))),
+    );
+    println!(
+        "like a sample: made already {made:>6.1}  on the heap {on_heap:>6.1}  more {more:>6.1} ns"
+    );
+}
+
 /// Nanoseconds of a publication for each of so many subscribers of the node.
 fn fan_out(subscribers: usize) -> Fallible<f64> {
     let dispatcher = Dispatcher::new(1);
@@ -101,6 +132,7 @@ fn main() -> Fallible<()> {
     bytes(64)?;
     bytes(4096)?;
     beside_a_post()?;
+    like_samples();
     for subscribers in [10, 100, 1000] {
         let turns = (0..TURNS).map(|_| fan_out(subscribers));
         let turns = turns.collect::<Result<Vec<_>, _>>()?;

@@ -4,13 +4,13 @@
 use motet_dispatch::{Causalities, Causality};
 
 /// How many causalities of a caller, or of a sample, are known by name, the innermost.
-pub(crate) const MOST: usize = 16;
+pub(crate) const MOST_CAUSALITIES: usize = 16;
 
 /// The names of the causalities that are active now, innermost first.
 pub(crate) fn names() -> Vec<String> {
     let active = Causality::active();
     let names = active.iter().map(|causality| causality.name().to_owned());
-    names.take(MOST).collect()
+    names.take(MOST_CAUSALITIES).collect()
 }
 
 /// The caller of one request. Its causalities have the names of those that the call was made under,
@@ -26,7 +26,7 @@ impl Caller {
         // What is active here is the node's business, and not the caller's.
         let outermost = Causalities::none().run(|| Causality::new(call));
         let mut innermost = outermost.clone();
-        for name in names.iter().take(MOST).rev() {
+        for name in names.iter().take(MOST_CAUSALITIES).rev() {
             innermost = innermost.run(|| Causality::new(name));
         }
         Caller {

@@ -138,6 +138,7 @@ mod tests {
     use super::*;
     use crate::held::HeldItems;
     use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
+    use std::pin::pin;
 
     /// A port, and another one that is told what a wait for three of its items says.
     fn waits_for_3(replay: &Replay) -> (Port<u32>, Port<bool>) {
@@ -220,6 +221,13 @@ mod tests {
         assert_eq!(told.test(), Some(true));
         let (items, out) = (port.clone(), told.clone());
         assert_eq!(port.test(), Some(2));
+        {
+            // Without a step.
+            let mut ends = pin!(port.recv().or_closed());
+            let mut context = Context::from_waker(Waker::noop());
+            let told = ends.as_mut().poll(&mut context);
+            assert!(matches!(told, Poll::Ready(Err(_))));
+        }
         let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("waits")));
         spawn(&queue, async move {
             let _ = out.post(enough(&items, 1).await);

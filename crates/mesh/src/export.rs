@@ -95,7 +95,7 @@ struct ExportedPort<T: Send + 'static> {
     core: std::sync::Weak<Core>,
     state: Mutex<State<T>>,
     /// Told when somebody asks for fewer items, or for more, than all who are waited for.
-    beyond: Port<()>,
+    counts_change: Port<()>,
     /// Closed when the port is exported no longer.
     over: Port<()>,
 }
@@ -153,7 +153,7 @@ impl Core {
                 sweeping: false,
                 ended: false,
             }),
-            beyond: Port::new(),
+            counts_change: Port::new(),
             over: Port::new(),
         });
         let (asked, answers) = (requests.clone(), Arc::clone(&exported));

@@ -2,7 +2,7 @@
 //! reserved. As long as there are any, a port that is closed has not ended for those who wait.
 
 use motet_ports::Port;
-use motet_sync::{FirstPanic, Mutex, MutexGuard, Serial};
+use motet_sync::{CachePadded, FirstPanic, Mutex, MutexGuard, Serial};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::mem;
@@ -10,9 +10,13 @@ use std::pin::Pin;
 use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 
-/// What is held in this process. Nothing else is locked under it: a predicate, which runs under the
-/// lock of its port, may drop what waits here.
-static HELD: LazyLock<Mutex<HeldTable>> = LazyLock::new(Mutex::default);
+/// How many tables there are: ports mostly do not wait for each other.
+const TABLES: usize = 64;
+
+/// What is held in this process, by the numbers of ports. Nothing else is locked under a table: a
+/// predicate, which runs under the lock of its port, may drop what waits here.
+static HELD: LazyLock<[CachePadded<Mutex<HeldTable>>; TABLES]> =
+    LazyLock::new(|| std::array::from_fn(|_| CachePadded::default()));
 
 /// Of those who wait.
 static NUMBERS: Serial = Serial::new();
@@ -21,7 +25,7 @@ static NUMBERS: Serial = Serial::new();
 struct HeldTable {
     /// By the numbers of ports, as long as items of them are held.
     ports: BTreeMap<u64, HeldOfPort>,
-    /// How often items have been held that are not any more.
+    /// How often items of these ports have been held that are not any more.
     ends: u64,
 }
 
@@ -95,7 +99,7 @@ impl<T: Send + 'static> Drop for HeldItems<T> {
 
 impl HeldCount {
     fn new(port: u64, count: usize) -> Self {
-        HELD.lock().ports.entry(port).or_default().count += count;
+        held_of(port).lock().ports.entry(port).or_default().count += count;
         HeldCount { port, count }
     }
 }
@@ -103,7 +107,7 @@ impl HeldCount {
 impl Drop for HeldCount {
     fn drop(&mut self) {
         let waits = {
-            let mut held = HELD.lock();
+            let mut held = held_of(self.port).lock();
             held.ends += 1;
             let Some(of_port) = held.ports.get_mut(&self.port) else {
                 return;
@@ -124,6 +128,12 @@ impl Drop for HeldCount {
     }
 }
 
+/// The table of a port.
+fn held_of(port: u64) -> &'static Mutex<HeldTable> {
+    let at = usize::try_from(port % TABLES as u64).unwrap_or_default();
+    &HELD[at]
+}
+
 impl HeldTable {
     /// How many items of the port are held.
     fn count(&self, port: u64) -> usize {
@@ -134,10 +144,11 @@ impl HeldTable {
 /// How many items are in the port, and what is held. An item that comes back, or leaves the port
 /// to be held, meanwhile is in one of them at least.
 fn look<T: Send + 'static>(port: &Port<T>) -> (usize, MutexGuard<'static, HeldTable>) {
+    let table = held_of(port.id());
     loop {
-        let ends = HELD.lock().ends;
+        let ends = table.lock().ends;
         let there = port.item_count();
-        let held = HELD.lock();
+        let held = table.lock();
         // What had left the port by then was held before, and still is.
         if held.ends == ends {
             return (there, held);
@@ -201,7 +212,7 @@ impl<T: Send + 'static> Future for ComeBack<'_, T> {
 impl<T: Send + 'static> Drop for ComeBack<'_, T> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        let mut held = HELD.lock();
+        let mut held = held_of(self.port.id()).lock();
         let of_port = held.ports.get_mut(&self.port.id());
         let waker = of_port.and_then(|of_port| of_port.waits.remove(&number));
         drop(held);
@@ -218,6 +229,21 @@ mod tests {
     use motet_sync::{Parker, block_on_for, thread};
     use motet_testkit::{Gate, patience, within};
     use std::time::Duration;
+
+    #[test]
+    fn a_port_does_not_wait_for_what_is_held_of_another_one() {
+        within(patience(), || {
+            let one = Port::<u32>::new();
+            // Numbers are given in order.
+            let ports: Vec<Port<u32>> = (0..TABLES).map(|_| Port::new()).collect();
+            let has_other =
+                |port: &&Port<u32>| !std::ptr::eq(held_of(port.id()), held_of(one.id()));
+            let other = ports.iter().find(has_other).expect("another table");
+            let (_, held) = look(&one);
+            assert_eq!(count_with_held(other), 0);
+            drop(held);
+        });
+    }
 
     #[test]
     fn sem_g14_a_predicate_may_drop_a_wait_for_held_items_while_another_one_looks() {

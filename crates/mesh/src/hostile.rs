@@ -19,13 +19,14 @@ use std::time::Duration;
 
 const KEYS: [&str; 6] = ["a", "a/b", "a/**", "*", "", "no key at all/\u{7f}"];
 
-/// Where a subscription begins, by one of four numbers.
+/// Where a subscription begins, by one of five numbers.
 fn place(far: u64, which: usize) -> LogPlace {
     match which {
         0 => LogPlace::All,
         1 => LogPlace::Number(far),
         2 => LogPlace::Time(far),
-        _ => LogPlace::Observe,
+        3 => LogPlace::Observe,
+        _ => LogPlace::New,
     }
 }
 
@@ -47,7 +48,7 @@ fn frame(random: &mut Random) -> Frame {
             subscription: random.below(2 * MAX_ENTRIES) as u32,
             pattern: key,
             type_name: ["u32", "alloc::vec::Vec<u8>"][random.below(2)].to_owned(),
-            from: place(far, random.below(4)),
+            from: place(far, random.below(5)),
         },
         2 => Frame::Unsubscribe { subscription },
         3 => Frame::Open {

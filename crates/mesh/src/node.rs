@@ -262,7 +262,8 @@ impl Node {
     /// turn.
     ///
     /// A taker that asks again, since its link broke, is answered as before: of each of the last
-    /// 256 takers the last 1,024 reservations are remembered, which are 16 bytes each.
+    /// 16,384 takers the last 1,024 reservations are remembered, of all together 262,144. Those are
+    /// 16 bytes each.
     ///
     /// # Errors
     /// [`MeshError`]: `key` is no key without wildcards, the node may not answer calls under

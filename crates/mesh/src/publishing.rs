@@ -113,10 +113,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             state.wait(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
-        let is_written = retains || state.flows.keys().any(FlowTarget::is_there);
-        if is_written && let Err(why) = state.write(self.write, &value) {
-            return refused(value, PublishRefusal::NotWritable(why));
-        }
+        let is_written = match self.write_if_needed(&mut state, &value) {
+            Ok(is_written) => is_written,
+            Err(why) => return refused(value, PublishRefusal::NotWritable(why)),
+        };
         let number = state.next;
         state.next += 1;
         let subscribers = state.subscriber_count();
@@ -131,7 +131,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             if state.flows.is_empty() {
                 return published(0);
             }
-            if let Some((peer, subscription, link)) = state.only_one_there(number) {
+            if is_written && let Some((peer, subscription, link)) = state.only_one_there(number) {
                 self.send_there(state, (peer, subscription), link, number);
                 return published(0);
             }
@@ -145,6 +145,21 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         // Outside of the lock: destructors of values may use the topic.
         drop((unread, gone));
         published(dropped)
+    }
+
+    /// Writes a value if its bytes are for somebody. `false`: it is not written. That is no reason
+    /// to refuse it where only those would get them who look on.
+    fn write_if_needed(&self, state: &mut State<T>, value: &T) -> Result<bool, String> {
+        let mut flows = state.flows.iter();
+        let is_wanted =
+            self.qos.retain > 0 || flows.any(|(to, flow)| to.is_there() && !flow.observes);
+        if !is_wanted && !state.flows.keys().any(FlowTarget::is_there) {
+            return Ok(false);
+        }
+        match state.write(self.write, value) {
+            Err(why) if is_wanted => Err(why),
+            written => Ok(written.is_ok()),
+        }
     }
 
     pub(crate) fn subscribers(&self) -> Vec<SubscriberInfo> {
@@ -250,6 +265,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let mut state = self.state.lock();
         let gone = state.flows.extract_if(.., |to, flow| which(to, flow));
         let mut gone: Vec<_> = gone.collect();
+        state.observers -= gone.iter().filter(|(_, flow)| flow.observes).count();
         note(&mut state, &gone);
         if let Some(log) = &self.log {
             gone.iter().for_each(|(to, _)| log.end(to));

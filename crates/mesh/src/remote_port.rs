@@ -5,7 +5,7 @@ use crate::core::Core;
 use crate::export::{ExportAnswer, ExportRequest, KEEP, Ticket, served};
 use crate::flow::Hub;
 use crate::frame::decode;
-use crate::step::{StepFuture, StepName, StepPart};
+use crate::step::{StepFuture, StepName, StepPart, in_time};
 use crate::taking::{TakePart, take_all};
 use crate::{CallError, Key, TakeError};
 use motet_dispatch::Causality;
@@ -317,14 +317,23 @@ impl Reservation {
     }
 }
 
-/// Tells the owner of a reservation what becomes of it, until it answers. `None`: it does not.
+/// Tells the owner of a reservation what becomes of it, until it answers. `None`: it does not in
+/// time, be its link broken or not.
 async fn settle(
     core: &Arc<Core>,
     own: &str,
     ticket: Ticket,
     take: bool,
 ) -> Option<Result<ExportAnswer, CallError>> {
-    let mut left = KEEP;
+    in_time(KEEP, until_answered(core, own, ticket, take)).await
+}
+
+async fn until_answered(
+    core: &Arc<Core>,
+    own: &str,
+    ticket: Ticket,
+    take: bool,
+) -> Result<ExportAnswer, CallError> {
     loop {
         // What becomes of a reservation is no longer the caller's to cancel.
         let told = Causality::scoped(async {
@@ -332,14 +341,11 @@ async fn settle(
             call(core, own, &ExportRequest::Settle { ticket, take }).await
         });
         match told.await {
-            Err(CallError::Lost { .. } | CallError::NoResponder { .. }) => {}
-            other => return Some(other),
+            Err(CallError::Lost { .. } | CallError::NoResponder { .. }) => {
+                timer::sleep(AGAIN).await;
+            }
+            other => return other,
         }
-        if left.is_zero() {
-            return None;
-        }
-        timer::sleep(AGAIN).await;
-        left = left.saturating_sub(AGAIN);
     }
 }
 

@@ -50,12 +50,13 @@ pub trait StepPart: Send {
 }
 
 /// Takes what each part wants, all or none.
-pub(crate) async fn take_each(mut parts: Vec<&mut dyn StepPart>) -> Result<(), TakeError> {
-    parts.sort_by_cached_key(|part| part.name());
-    differ(&parts)?;
+pub(crate) async fn take_each(parts: Vec<&mut dyn StepPart>) -> Result<(), TakeError> {
+    let mut parts = in_order(parts)?;
     loop {
         ready_each(&mut parts).await?;
-        if in_time(reserve_each(&mut parts)).await? {
+        // An owner that does not answer has others wait for what is reserved of their ports.
+        let reserved = in_time(RESERVES, reserve_each(&mut parts)).await;
+        if reserved.transpose()? == Some(true) {
             break;
         }
         // Somebody else was faster, or an owner is slow. What is held goes back, and before this
@@ -81,11 +82,16 @@ pub(crate) async fn take_one(mut parts: Vec<&mut dyn StepPart>) -> Result<usize,
     }
 }
 
-/// Two parts of one port would wait for each other.
-fn differ(parts: &[&mut dyn StepPart]) -> Result<(), TakeError> {
-    let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
-    let twice = names.windows(2).find(|two| two[0] == two[1]);
-    twice.map_or(Ok(()), |two| Err(TakeError::Twice(two[0].to_string())))
+/// By their names, each asked for once. Two parts of one port would wait for each other.
+fn in_order(parts: Vec<&mut dyn StepPart>) -> Result<Vec<&mut dyn StepPart>, TakeError> {
+    let named = parts.into_iter().map(|part| (part.name(), part));
+    let mut named: Vec<_> = named.collect();
+    named.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let twice = named.windows(2).find(|two| two[0].0 == two[1].0);
+    if let Some(two) = twice {
+        return Err(TakeError::Twice(two[0].0.to_string()));
+    }
+    Ok(named.into_iter().map(|(_, part)| part).collect())
 }
 
 /// Waits for all at once: who can never be ready ends it.
@@ -140,16 +146,13 @@ async fn reserve_each(parts: &mut [&mut dyn StepPart]) -> Result<bool, TakeError
     Ok(true)
 }
 
-/// `false` also when it takes too long: an owner that does not answer has others wait for what is
-/// reserved of their ports.
-async fn in_time(
-    reserves: impl Future<Output = Result<bool, TakeError>>,
-) -> Result<bool, TakeError> {
-    let mut reserves = pin!(reserves);
-    let mut too_late = pin!(timer::sleep(RESERVES));
-    poll_fn(|context| match reserves.as_mut().poll(context) {
-        Poll::Pending => too_late.as_mut().poll(context).map(|()| Ok(false)),
-        reserved @ Poll::Ready(_) => reserved,
+/// What is awaited; `None`: it takes longer than that.
+pub(crate) async fn in_time<R>(limit: Duration, awaited: impl Future<Output = R>) -> Option<R> {
+    let mut awaited = pin!(awaited);
+    let mut too_late = pin!(timer::sleep(limit));
+    poll_fn(|context| match awaited.as_mut().poll(context) {
+        Poll::Pending => too_late.as_mut().poll(context).map(|()| None),
+        Poll::Ready(given) => Poll::Ready(Some(given)),
     })
     .await
 }

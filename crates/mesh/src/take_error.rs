@@ -17,9 +17,9 @@ pub enum TakeError {
     /// An item cannot be read: the key of its port, and why. It is taken, as those of other ports
     /// of other nodes.
     Unreadable(String, String),
-    /// The link to the owner of a port broke while items were taken, and did not come back in time:
-    /// the key. The items of other ports of other nodes are taken; those of this port are taken, or
-    /// back in it.
+    /// The owner of a port has not answered in time while items were taken, since its link broke or
+    /// it hangs: the key. The items of other ports of other nodes are taken; those of this port are
+    /// taken, or back in it.
     InDoubt(String),
     /// The owner gave the items of a port up while items were taken: the key. They are back in
     /// their port, and those of other ports of other nodes may be taken.
@@ -60,8 +60,8 @@ impl fmt::Display for TakeError {
             }
             TakeError::InDoubt(key) => write!(
                 f,
-                "the owner of port {key:?} was lost while items were taken: its items may be back \
-                 in the port"
+                "the owner of port {key:?} did not answer while items were taken: its items may be \
+                 back in the port"
             ),
             TakeError::Withdrawn(key) => write!(
                 f,

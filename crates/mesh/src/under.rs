@@ -3,7 +3,7 @@
 //! Inside a node they are the publisher's own. Over a link they go by name: nothing cancels those.
 
 use crate::Sample;
-use crate::caller::MOST;
+use crate::caller::MOST_CAUSALITIES;
 use crate::frame::{MAX_NAMES, decode, encode};
 use motet_dispatch::{Causalities, Causality};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) fn written_names() -> Option<Arc<[u8]>> {
         room = room.and_then(|room| room.checked_sub(2 + name.len()));
         room.is_some()
     };
-    let names = active.iter().map(Causality::name).take(MOST);
+    let names = active.iter().map(Causality::name).take(MOST_CAUSALITIES);
     let names: Vec<&str> = names.take_while(has_room).collect();
     match names.is_empty() {
         true => None,
@@ -36,7 +36,7 @@ pub(crate) fn named(names: &[u8]) -> Causalities {
     }
     let names = decode::<Vec<&str>>(names).unwrap_or_default();
     // What is active here is the node's business, and not the publisher's.
-    let outermost_first = names.into_iter().take(MOST).rev();
+    let outermost_first = names.into_iter().take(MOST_CAUSALITIES).rev();
     outermost_first.fold(Causalities::none(), |outer, name| {
         outer.run(|| Causality::new(name).run(Causalities::active))
     })
@@ -97,7 +97,10 @@ mod tests {
         assert!(sent(&[long.as_str()]).is_empty());
         let three = sent(&["outer", long.as_str(), "inner"]);
         assert_eq!(names_of(&three), ["inner"]);
-        assert_eq!(sent(&["n"; MOST + 1]).iter().count(), MOST);
+        assert_eq!(
+            sent(&["n"; MOST_CAUSALITIES + 1]).iter().count(),
+            MOST_CAUSALITIES
+        );
         let most = "n".repeat(MAX_NAMES - 3);
         assert_eq!(names_of(&sent(&["outer", most.as_str()])), [most.as_str()]);
     }
@@ -110,7 +113,7 @@ mod tests {
         assert!(named(&[0; MAX_NAMES + 1]).is_empty());
         let empty = vec![""; MAX_NAMES - 2];
         let many = encode(&empty).unwrap();
-        assert_eq!(named(&many).iter().count(), MOST);
+        assert_eq!(named(&many).iter().count(), MOST_CAUSALITIES);
     }
 
     #[test]

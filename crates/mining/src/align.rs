@@ -5,6 +5,7 @@
 //! (`nw_stats_scan_16`) did 14,200. Local: 51,500 and 11,900. With AVX2 it is about a third.
 
 mod between;
+mod joined;
 mod kept;
 mod kernel;
 mod scores;
@@ -70,7 +71,7 @@ pub enum Scores {
 /// let parts = World::threads(2)
 ///     .run(async |comm| method.distances(&comm, &sequences, &Control::default()).await)
 ///     .unwrap();
-/// let matrix = PairDistances::join(&sequences, &parts).unwrap();
+/// let matrix = PairDistances::join(&sequences, &parts).unwrap().unwrap();
 /// assert_eq!(matrix[..3], [0.0, 1.0 / 8.0, 1.0 / 8.0]);
 /// # Ok::<(), motet_mining::SequenceError>(())
 /// ```
@@ -250,36 +251,6 @@ impl Alignment {
 pub struct PairDistances {
     items: Range<usize>,
     values: Vec<f32>,
-}
-
-impl PairDistances {
-    /// The whole symmetric matrix, row after row, from the parts of all ranks in rank order. It is
-    /// `None` if a part is missing or of other sequences.
-    pub fn join(sequences: &Sequences, parts: &[PairDistances]) -> Option<Vec<f32>> {
-        let (rows, work) = (sequences.len(), Work::new(sequences));
-        let mut matrix = vec![0.0; rows * rows];
-        let mut next = 0;
-        for part in parts {
-            if part.items.start != next || part.items.end > work.items() {
-                return None;
-            }
-            next = part.items.end;
-            let mut values = part.values.iter();
-            for batch in work.batches(part.items.clone()) {
-                for first in batch.firsts {
-                    for second in batch.seconds.start.max(first + 1)..batch.seconds.end {
-                        let (i, j) = (work.order[first], work.order[second]);
-                        let value = *values.next()?;
-                        (matrix[i * rows + j], matrix[j * rows + i]) = (value, value);
-                    }
-                }
-            }
-            if values.next().is_some() {
-                return None;
-            }
-        }
-        (next == work.items()).then_some(matrix)
-    }
 }
 
 /// All pairs, cut into items: one first sequence and a batch of second ones. A place is that of a

@@ -11,7 +11,7 @@ use crate::rank_view::RankView;
 use crate::{Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
-pub(crate) use start::{UniformDraws, tries};
+pub(crate) use start::{SEVERAL_DRAWS, UniformDraws, tries};
 
 /// How K-means chooses its first centres.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -88,8 +88,8 @@ struct State {
     cluster_iterations: u64,
 }
 
-/// What checkpoints of these fields go with, beside the options.
-const FIELDS: &str = "with the steps left, of several draws for each centre";
+/// What checkpoints of these fields go with, beside the options and [`SEVERAL_DRAWS`].
+const FIELDS: &str = "with the steps left";
 
 impl KMeans {
     /// Clusters the points; all ranks of `comm` call it with the same points and parameters.
@@ -158,7 +158,7 @@ impl KMeans {
             ..LloydLimit::FIXED_POINT
         };
         let mut lloyd = Lloyd::new(&team, &prepared.blocks, points.dim());
-        let options = (self, FIELDS);
+        let options = (self, FIELDS, SEVERAL_DRAWS);
         let mut keeper =
             CheckpointKeeper::new(comm, kept, &options, |digest| digest.points(points));
         let mut state: State = keeper.load().await?.unwrap_or_default();
@@ -294,7 +294,7 @@ mod tests {
                     ..State::default()
                 };
                 let digest = |digest: &mut crate::checkpoint::Digest| digest.points(&points);
-                let options = (&method, FIELDS);
+                let options = (&method, FIELDS, SEVERAL_DRAWS);
                 let mut keeper = CheckpointKeeper::new(comm, Some(&kept), &options, digest);
                 keeper.save(true, &state).await?;
                 Ok::<_, MiningError>(ended)

@@ -39,20 +39,39 @@ impl MemoryRequest {
         there
     }
 
-    /// # Errors
-    /// [`DataError::Memory`] where it is not there.
-    pub(crate) fn check(&self) -> Result<(), DataError> {
-        match self.is_small() || self.is_there() {
-            true => Ok(()),
-            false => Err(self.error()),
-        }
-    }
-
     pub(crate) fn error(&self) -> DataError {
         DataError::Memory {
             what: self.what,
             bytes: u64::try_from(self.bytes).unwrap_or(u64::MAX),
             advice: self.advice,
+        }
+    }
+}
+
+/// So many zeros, for `what`.
+///
+/// # Errors
+/// [`DataError::Memory`] where there is no room for them.
+pub(crate) fn zeros<T: Clone + Default>(
+    what: &'static str,
+    count: u128,
+    advice: &'static str,
+) -> Result<Vec<T>, DataError> {
+    let mut zeros = Vec::new();
+    let length = usize::try_from(count).unwrap_or(usize::MAX);
+    match zeros.try_reserve_exact(length) {
+        Ok(()) => {
+            zeros.resize(length, T::default());
+            Ok(zeros)
+        }
+        Err(_) => {
+            let bytes = count.saturating_mul(size_of::<T>() as u128);
+            Err(MemoryRequest {
+                what,
+                advice,
+                bytes,
+            }
+            .error())
         }
     }
 }
@@ -64,10 +83,14 @@ mod tests {
     #[test]
     fn what_no_machine_has_is_not_there_and_the_bytes_are_told() {
         let some = MemoryRequest::new("the numbers", 1 << 10, "ask for fewer");
-        assert_eq!(some.check(), Ok(()));
+        assert!(some.is_small() && some.is_there());
+        let some = zeros::<f64>("the numbers", 1 << 10, "ask for fewer");
+        assert_eq!(some, Ok(vec![0.0_f64; 1 << 10]));
         for (numbers, bytes) in [(1 << 47, 1 << 50), (u128::MAX, u64::MAX)] {
-            let error = MemoryRequest::new("the numbers", numbers, "ask for fewer");
-            let error = error.check().unwrap_err();
+            let asked = MemoryRequest::new("the numbers", numbers, "ask for fewer");
+            assert!(!asked.is_small() && !asked.is_there());
+            let error = zeros::<f64>("the numbers", numbers, "ask for fewer").unwrap_err();
+            assert_eq!(error, asked.error());
             let words = format!("the numbers would take {bytes} bytes");
             assert!(error.to_string().starts_with(&words), "{error}");
             assert!(error.to_string().ends_with("ask for fewer"), "{error}");

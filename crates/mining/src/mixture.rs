@@ -24,7 +24,7 @@ mod tests;
 use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::rank_view::RankView;
-use crate::{Annealing, Clusters, Control, Init, KMeans, MiningError, ParameterError};
+use crate::{Annealing, Clusters, Control, DataError, Init, KMeans, MiningError, ParameterError};
 use crate::{Points, Progress};
 use model::{Factors, Parameters};
 use motet_comm::Communicator;
@@ -189,12 +189,12 @@ impl Mixture {
                         climbed.best = Some(run);
                     }
                 }
-                Err(error @ MiningError::Degenerate { .. }) => {
-                    if climbed.next + 1 == count && climbed.best.is_none() {
+                Err(error) => {
+                    let is_last = climbed.next + 1 == count && climbed.best.is_none();
+                    if is_last || !is_of_one_start(&error) {
                         return Err(error);
                     }
                 }
-                Err(error) => return Err(error),
             }
             climbed.under_way = None;
             climbed.next += 1;
@@ -387,4 +387,13 @@ impl Mixture {
         }
         Ok(())
     }
+}
+
+/// Whether another start may end otherwise.
+fn is_of_one_start(error: &MiningError) -> bool {
+    use MiningError::{Data, Degenerate};
+    matches!(
+        error,
+        Degenerate { .. } | Data(DataError::LargeValue { .. })
+    )
 }

@@ -44,7 +44,7 @@ impl<'a> RankView<'a> {
         }
     }
 
-    /// Ends the run on all ranks where one of them has not the memory.
+    /// Ends the run on all ranks where one of them has not the memory, each asked by itself.
     pub(crate) async fn ask_for(&self, memory: MemoryRequest) -> Result<(), MiningError> {
         if memory.is_small() {
             return Ok(());
@@ -162,4 +162,25 @@ impl<'a> RankView<'a> {
 
 fn add(left: &mut [f64], right: &[f64]) {
     left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_comm::World;
+
+    #[test]
+    fn sem_g617_all_ranks_are_told_what_one_has_no_room_for() {
+        let told = World::threads(2)
+            .run(async |comm| {
+                let control = Control::default();
+                // 2^50 bytes, which no process can have, and 2^30.
+                let numbers = [1 << 47, 1 << 27][comm.rank()];
+                let memory = MemoryRequest::new("the numbers", numbers, "ask for fewer");
+                let end = RankView::new(&comm, &control).ask_for(memory).await;
+                Ok::<_, MiningError>(end.is_err())
+            })
+            .unwrap();
+        assert_eq!(told, [true, true]);
+    }
 }

@@ -40,7 +40,8 @@ fn main() {
     let parts = world
         .run(async |comm| align.distances(&comm, &sequences, &control).await)
         .expect("all pairs can be aligned");
-    let matrix = PairDistances::join(&sequences, &parts).expect("the parts of all ranks");
+    let matrix = PairDistances::join(&sequences, &parts).expect("there is room for all pairs");
+    let matrix = matrix.expect("the parts of all ranks");
     let pairs = Dissimilarities::from_single(matrix, sequences.len()).expect("distances");
     let method = Pairwise {
         clusters: Clusters::Exactly(3),

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,9 +80,16 @@ enum Initial {
     },
 }
 
+/// What a first state must be.
+const ONE_INITIAL: &str =
+    "the first state is one of { value = ... } and { file = \"...\" }, a file of JSON";
+
 /// What is written of one. Read as an untagged one, a value would lie in memory twice.
 #[derive(Deserialize)]
-#[serde(expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "the first state is { value = ... }, or { file = \"...\" }, a file of JSON"
+)]
 struct WrittenInitial {
     #[serde(default)]
     file: Option<String>,
@@ -96,16 +103,12 @@ impl<'de> Deserialize<'de> for Initial {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let written = WrittenInitial::deserialize(from)?;
         match (written.file, written.value) {
-            (Some(file), _) => Ok(Initial::File {
+            (Some(file), None) => Ok(Initial::File {
                 file,
                 required: written.required,
             }),
             (None, Some(value)) => Ok(Initial::Value { value }),
-            (None, None) => {
-                let reason = "the first state is { value = ... }, or { file = \"...\" }, a file of \
-                              JSON";
-                Err(D::Error::custom(reason))
-            }
+            (Some(_), Some(_)) | (None, None) => Err(D::Error::custom(ONE_INITIAL)),
         }
     }
 }
@@ -145,7 +148,8 @@ fn persist<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Persist>, D::Err
 impl Manifest {
     /// Reads a manifest: JSON, if it begins with a brace.
     pub(crate) fn read(text: &str) -> Result<Self, Fault> {
-        texts::read(text).map_err(|why| {
+        let instead = "make several texts of it, and files of large values";
+        texts::read(text, instead).map_err(|why| {
             let reason = format!("this is no manifest: {why}");
             Fault::new(FaultCode::MessageNotSupported, reason)
         })
@@ -164,8 +168,9 @@ impl Record {
             .unwrap_or_else(|| format!("/{}", self.r#type))
     }
 
-    /// What is to be created; files are sought in `folder`.
-    fn spec(&self, all: &[(Record, &Path)], folder: &Path) -> Result<Spec, Fault> {
+    /// What is to be created; links are the paths of records by what they are called, and files are
+    /// sought in `folder`.
+    fn spec(&self, links: &BTreeMap<String, String>, folder: &Path) -> Result<Spec, Fault> {
         let mut spec = Spec {
             at: Some(self.path()),
             persist: self.persist,
@@ -185,14 +190,13 @@ impl Record {
             let path = match link {
                 Link::Path(path) => path.clone(),
                 Link::Record { link } => {
-                    let record = all.iter().find(|(record, _)| record.label() == *link);
-                    let (record, _) = record.ok_or_else(|| {
+                    let path = links.get(link).ok_or_else(|| {
                         let reason = format!(
                             "the partner {name:?} links to {link:?}, which no record is called"
                         );
                         Fault::new(FaultCode::UnknownEntry, reason)
                     })?;
-                    record.path()
+                    path.clone()
                 }
             };
             spec.partners.insert(name.clone(), path);
@@ -242,11 +246,7 @@ pub(crate) async fn load(
         let read = Manifest::read(text)?.service.into_iter();
         records.extend(read.map(|record| (record, folder.as_path())));
     }
-    let specs = records
-        .iter()
-        .map(|(record, folder)| record.spec(&records, folder));
-    let mut specs: Vec<Result<Spec, Fault>> = specs.collect();
-    refuse_cycles(&mut specs);
+    let specs = checked(&records);
     let mut begun = Vec::new();
     for ((record, _), spec) in records.iter().zip(specs) {
         let (to, made) = reply();
@@ -288,6 +288,20 @@ pub(crate) async fn load(
     Ok(loaded)
 }
 
+/// What is to be created, or why it cannot be.
+fn checked(records: &[(Record, &Path)]) -> Vec<Result<Spec, Fault>> {
+    let mut links = BTreeMap::new();
+    for (record, _) in records {
+        // The first of those that are called alike.
+        links.entry(record.label()).or_insert_with(|| record.path());
+    }
+    let specs = records.iter();
+    let specs = specs.map(|(record, folder)| record.spec(&links, folder));
+    let mut specs: Vec<Result<Spec, Fault>> = specs.collect();
+    refuse_cycles(&mut specs);
+    specs
+}
+
 /// Records that need each other are named before anything waits.
 fn refuse_cycles(specs: &mut [Result<Spec, Fault>]) {
     let mut next: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -295,10 +309,22 @@ fn refuse_cycles(specs: &mut [Result<Spec, Fault>]) {
         let path = spec.at.clone().unwrap_or_default();
         next.insert(path, spec.partners.values().cloned().collect());
     }
+    let mut edges: Vec<(&str, &str)> = Vec::new();
+    for (from, partners) in &next {
+        edges.extend(partners.iter().map(|to| (from.as_str(), to.as_str())));
+    }
+    // Most records need no other that needs them: a way back is sought for the rest only.
+    let lead_on = without_ends(&edges);
+    edges.retain(|(from, to)| lead_on.contains(from) && lead_on.contains(to));
+    let back: Vec<_> = edges.iter().map(|&(from, to)| (to, from)).collect();
+    let rest = without_ends(&back);
     for spec in specs {
         let Ok(Some(path)) = spec.as_ref().map(|spec| spec.at.clone()) else {
             continue;
         };
+        if !rest.contains(path.as_str()) {
+            continue;
+        }
         if let Some(way) = way_back(&next, &path) {
             let reason = format!(
                 "records need each other: {}; make one partner optional and leave it out",
@@ -307,6 +333,31 @@ fn refuse_cycles(specs: &mut [Result<Spec, Fault>]) {
             *spec = Err(Fault::failed(reason));
         }
     }
+}
+
+/// Those from which a way leads on without an end: who leads to nobody is left out, and then who
+/// leads to those only.
+fn without_ends<'a>(edges: &[(&'a str, &'a str)]) -> BTreeSet<&'a str> {
+    let mut ways: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut before: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for &(from, to) in edges {
+        *ways.entry(from).or_default() += 1;
+        ways.entry(to).or_default();
+        before.entry(to).or_default().push(from);
+    }
+    let ends = ways.iter().filter(|(_, count)| **count == 0);
+    let mut ends: Vec<&str> = ends.map(|(end, _)| *end).collect();
+    while let Some(end) = ends.pop() {
+        for &from in before.get(end).into_iter().flatten() {
+            let count = ways.entry(from).or_default();
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                ends.push(from);
+            }
+        }
+    }
+    ways.retain(|_, count| *count > 0);
+    ways.into_keys().collect()
 }
 
 /// The records from `begin` to itself, if it needs itself.
@@ -334,4 +385,60 @@ fn way_back(next: &BTreeMap<String, Vec<String>>, begin: &str) -> Option<Vec<Str
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with these records, each with its name and the names that it links to.
+    fn wrong(records: impl Iterator<Item = (String, Vec<String>)>) -> Vec<String> {
+        let records = records.map(|(name, links)| {
+            let links = links
+                .iter()
+                .map(|link| (link, serde_json::json!({"link": link})));
+            let partners: BTreeMap<_, _> = links.collect();
+            serde_json::json!({"type": "t", "name": name, "at": format!("/{name}"),
+                "partners": partners})
+        });
+        let text = serde_json::json!({"service": records.collect::<Vec<_>>()});
+        let read = Manifest::read(&text.to_string()).unwrap().service;
+        let records: Vec<_> = read.into_iter().map(|one| (one, Path::new(""))).collect();
+        let faults = checked(&records).into_iter().filter_map(Result::err);
+        faults.map(|fault| fault.reason().to_owned()).collect()
+    }
+
+    #[test]
+    fn sem_g390_records_that_need_each_other_are_named_and_those_beside_are_not() {
+        let links = [
+            ("a", "b e"),
+            ("b", "c"),
+            ("c", "a"),
+            ("d", "a"),
+            ("e", "f"),
+            ("f", "f"),
+        ];
+        let split = |links: &str| -> Vec<String> { links.split(' ').map(str::to_owned).collect() };
+        let links = links.map(|(name, links)| (name.to_owned(), split(links)));
+        let wrong = wrong(links.into_iter());
+        let ways = ["/a -> /b -> /c -> /a", "/b -> /c", "/c -> /a", "/f -> /f"];
+        assert_eq!(wrong.len(), ways.len(), "{wrong:?}");
+        for (reason, way) in wrong.iter().zip(ways) {
+            assert!(reason.contains(way), "{reason}");
+        }
+    }
+
+    #[test]
+    fn sem_g403_the_work_to_check_a_chain_grows_with_its_links() {
+        const RECORDS: usize = 20_000;
+        // The last two need each other.
+        let link = |n: usize| if n + 1 < RECORDS { n + 1 } else { n - 1 };
+        let chain = (0..RECORDS).map(|n| (format!("n{n}"), vec![format!("n{}", link(n))]));
+        let wrong = wrong(chain);
+        assert_eq!(wrong.len(), 2);
+        assert!(
+            wrong[0].contains("/n19998 -> /n19999 -> /n19998"),
+            "{wrong:?}"
+        );
+    }
 }

@@ -2,7 +2,9 @@
 
 use crate::TraceParent;
 use crate::context::{CallContext, CallTrace, Chain, Inherited};
+use crate::report::Traced;
 use motet_dispatch::Clock;
+use serde_json::Value;
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -203,6 +205,21 @@ impl RequestEnvelope {
 
     pub(crate) fn trace_parent(&self) -> Option<&Arc<TraceParent>> {
         self.rare.as_ref()?.trace_parent.as_ref()
+    }
+
+    /// What is kept of a request that is captured.
+    pub(crate) fn traced(
+        &self,
+        operation: &'static str,
+        body: impl FnOnce() -> Value,
+    ) -> Option<Traced> {
+        self.trace().map(|trace| Traced {
+            trace,
+            posted: self.posted,
+            operation,
+            body: body(),
+            trace_parent: self.trace_parent().cloned(),
+        })
     }
 
     pub(crate) fn header<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {

@@ -41,7 +41,8 @@ pub enum Persist {
     /// When [`Client::save`](crate::Client::save) or [`Cx::save`](crate::Cx::save) is called.
     OnSave,
     /// So many milliseconds, at least one, after a change, with all changes until then; and when
-    /// the service ends in order, before its last handler runs. Answers do not wait for it: a
+    /// the service ends in order, before its last handler runs. A change does not wait for the
+    /// commit of its own state; what comes while the state is being stored waits for that. A
     /// crash, or a panic for which the service is built anew, loses the changes of one period,
     /// though they were answered. A state that cannot be stored is served, logged, and tried again.
     #[serde(rename = "interval_ms")]

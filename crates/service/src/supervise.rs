@@ -29,11 +29,10 @@ pub struct Supervise {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// It is.
+    /// It is. Manifests may also call it `transient`: an end in order brings none back.
     #[default]
+    #[serde(alias = "transient")]
     Permanent,
-    /// It is, as `Permanent`: an end in order brings neither of them back.
-    Transient,
     /// It is not: it has failed.
     Temporary,
 }

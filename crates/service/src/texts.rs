@@ -27,8 +27,8 @@ const ITEM: usize = 64;
 /// Reads a text.
 ///
 /// # Errors
-/// What is wrong, and where; or that it would take too much memory.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+/// What is wrong, and where; or that it would take too much memory, and what to do `instead`.
+pub(crate) fn read<T: DeserializeOwned>(text: &str, instead: &str) -> Result<T, String> {
     let is_json = text.trim_start().starts_with('{');
     let most = EACH.saturating_mul(text.len()).saturating_add(BESIDE);
     let room = match is_json {
@@ -36,13 +36,12 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
         false => toml_room::room(text.as_bytes()),
     };
     if room > most {
-        let instead = match is_json {
-            true => "as several texts",
-            false => "as JSON, which takes less",
+        let less = match is_json {
+            true => "",
+            false => "write it as JSON, which takes less, or ",
         };
         return Err(format!(
-            "its values would take more than {most} bytes of memory; write it {instead}, or large \
-             values into files of their own"
+            "its values would take more than {most} bytes of memory; {less}{instead}"
         ));
     }
     match is_json {

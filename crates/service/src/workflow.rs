@@ -262,9 +262,10 @@ impl Workflows for Workflow {
         // As above.
         if known.items[at].out.is_none() {
             known.fault = done.fault.clone().or(known.fault.take());
+            let sum = known.faults.saturating_add(done.faults);
+            known.faults = sum.saturating_sub(known.items[at].faults);
             known.items[at] = done;
         }
-        known.faults = known.items.iter().map(|item| item.faults).sum();
         Ok(())
     }
 

@@ -53,6 +53,8 @@ impl<P> SharedPlace<P> {
             if let Some(mut value) = self.value.try_lock() {
                 return Some(work(&mut value));
             }
+            // Who has the lock has seen what was done under it before: so does who finds it locked.
+            fence(Ordering::Acquire);
             if self.is_held.load(Ordering::Relaxed) {
                 return None;
             }
@@ -91,10 +93,13 @@ impl<P> SharedPlace<P> {
         loop {
             if let Some(value) = self.value.try_lock() {
                 value.as_ref()?;
+                // Relaxed: who does not see it yet spins until then.
                 self.is_held.store(true, Ordering::Relaxed);
                 let (place, value) = (self, Some(value));
                 return Some(HeldPlace { place, value });
             }
+            // Who has the lock has seen what was done under it before: so does who finds it locked.
+            fence(Ordering::Acquire);
             if self.is_held.load(Ordering::Relaxed) {
                 return None;
             }

@@ -231,7 +231,8 @@ pub(crate) fn alignments(
     let control = Control::default();
     let run = async |comm| method.distances(&comm, sequences, &control).await;
     let parts = World::threads(threads).run(run).said()?;
-    let matrix = PairDistances::join(sequences, &parts).ok_or("distances are missing")?;
+    let matrix = PairDistances::join(sequences, &parts).said()?;
+    let matrix = matrix.ok_or("distances are missing")?;
     Dissimilarities::from_single(matrix, sequences.len()).said()
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn e09(setting: &Setting) -> Cases {
             .with("motet", motet(CallKind::Update))
             .with("motet, whole", motet(CallKind::Whole))
             .with("motet, async", motet(CallKind::Async))
+            .with("motet, posted", motet(CallKind::Posted))
             .beside(setting, "tokio", move || on_tokio(true, group, groups, 0))
             .beside(setting, "Go", move || {
                 go.get()?.calls("group", 1, group, groups)

@@ -235,7 +235,7 @@ pub struct MeshPeersArgs {
 /// Options of `motet mesh top`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_long_help = "It looks on: it does not count for --subscribers of motet mesh pub, and holds no publisher back. \
+    after_long_help = "It observes: it does not count for --subscribers of motet mesh pub, and holds no publisher back. \
                        What it is too slow for it counts as missed. Of a publisher that ends at once it may see \
                        nothing."
 )]

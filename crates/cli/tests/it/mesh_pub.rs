@@ -142,6 +142,25 @@ fn sem_g587_a_line_without_a_key_is_told_with_its_number() {
 }
 
 #[test]
+fn sem_g587_a_key_more_than_a_node_has_topics_is_told_with_its_line() {
+    within(patience(), || {
+        let place = ProgramFolder::new();
+        let mut lines = Vec::new();
+        (1..=1025).for_each(|n| writeln!(lines, "k{n}\t{n}").unwrap());
+        let mut publisher = publisher_of(&place, "pub n --keyed --subscribers 0", &lines);
+        let told = publisher.next();
+        let numbers = (&told["published"], &told["next_line"]);
+        assert_eq!(numbers, (&json!(1024), &json!(1025)), "{told}");
+        let error = told["error"].as_str().unwrap();
+        assert!(
+            error.starts_with("line 1025 is not published: too many topics"),
+            "{error}"
+        );
+        assert_eq!(publisher.end(), Some(2));
+    });
+}
+
+#[test]
 fn sem_g588_who_holds_a_publisher_back_is_named_and_an_interrupt_counts_what_was_taken() {
     within(patience(), || {
         let place = ProgramFolder::new();

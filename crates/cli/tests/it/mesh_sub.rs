@@ -1,5 +1,7 @@
 //! `motet mesh sub` and `top`: from where they begin, and what a publisher sees of them.
 
+use std::process::{Command, Stdio};
+
 use motet_testkit::{patience, within};
 use rustix::process::Signal;
 
@@ -37,10 +39,16 @@ fn sem_g597_sub_says_what_is_there_where_the_number_of_from_is_not() {
 fn sem_g607_top_does_not_count_as_a_subscriber() {
     within(patience(), || {
         let place = ProgramFolder::new();
-        let top = Running::start(&place, "top a/* --name t");
-        let mut publisher = Running::start(&place, "pub a/b --name p");
+        let mut top = Running::start(&place, "top a/* --name t");
+        let mut lines = Command::new("sh")
+            .args(["-c", "while echo 1; do sleep 0.1; done"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = Stdio::from(lines.stdout.take().unwrap());
+        let arguments = "pub a/b --name p --rendezvous meet";
+        let mut publisher = Running::start_with(&place, arguments, input);
         let mut errors = publisher.errors();
-        publisher.write("1");
         // They meet meanwhile.
         for _ in 0..2 {
             says(&mut errors, "waiting for 1 subscriber of a/b");
@@ -48,7 +56,14 @@ fn sem_g607_top_does_not_count_as_a_subscriber() {
         let mut subscriber = Running::start(&place, "sub a/b --name s --count 1");
         assert_eq!(subscriber.next()["number"], 1);
         assert_eq!(subscriber.end(), Some(0));
-        assert_eq!(publisher.end(), Some(0));
-        drop(top);
+        // Lines come until it has met the publisher.
+        let line = top.next();
+        assert_eq!(
+            (&line["key"], &line["publisher"]),
+            (&"a/b".into(), &"p".into())
+        );
+        drop((top, publisher));
+        // Nobody reads what it writes any more.
+        lines.wait().unwrap();
     });
 }

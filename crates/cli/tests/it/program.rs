@@ -109,6 +109,18 @@ pub(crate) fn heeding(program: &str) -> Command {
     Command::new(program)
 }
 
+/// The program by a shell that prepares something first.
+pub(crate) fn by_shell(place: &ProgramFolder, before: &str, arguments: &str) -> Command {
+    let mut command = heeding("sh");
+    command.current_dir(place.path(".")).args([
+        "-c",
+        &format!("{before}; exec {} {arguments}", env!("CARGO_BIN_EXE_motet")),
+    ]);
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
 /// The exit code, or the signal with a minus.
 fn code(status: ExitStatus) -> i32 {
     #[cfg(unix)]

@@ -1,14 +1,14 @@
 //! `motet serve`, `call` and `watch`: a node, and who calls it.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use motet_http::Keys;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::program::{ProgramFolder, Run};
+use crate::program::{ProgramFolder, Run, by_shell};
 
 /// A node that runs until it is interrupted.
 pub(crate) struct Serving {
@@ -20,7 +20,11 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start(place: &ProgramFolder, arguments: &str) -> Serving {
-        let mut command = place.command(&format!("serve --json --listen 127.0.0.1:0 {arguments}"));
+        Serving::of(place.command(&format!("serve --json --listen 127.0.0.1:0 {arguments}")))
+    }
+
+    /// A node that this command starts.
+    fn of(mut command: Command) -> Serving {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -53,6 +57,11 @@ impl Serving {
     pub(crate) fn interrupt(mut self) -> Option<i32> {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::INT).unwrap();
+        self.child.wait().unwrap().code()
+    }
+
+    /// The status with which it ends by itself.
+    fn end(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 }
@@ -221,6 +230,44 @@ fn sem_g424_states_last_where_a_manifest_wants_it() {
 }
 
 #[test]
+fn sem_g424_the_manifest_of_the_guide_serves_where_there_is_a_store() {
+    const GUIDE: &str = include_str!("../../../../docs/guide/services.md");
+    let mut blocks = GUIDE.split("```toml\n").skip(1);
+    let manifest = blocks.find(|block| block.contains("drive.json")).unwrap();
+    let place = ProgramFolder::new();
+    place.write("house.toml", manifest.split("```").next().unwrap());
+    let stored = "house.toml --store house.redb";
+    let serving = Serving::start(&place, stored);
+    let power = "/drive set_power left=1 right=1";
+    serving.call(&place, power).quiet_success();
+    assert_eq!(serving.interrupt(), Some(0));
+    let serving = Serving::start(&place, stored);
+    assert_eq!(serving.answer(&place, "/drive"), json!({"commands": 1}));
+    serving.interrupt();
+    let serving = Serving::start(&place, "house.toml");
+    serving.call(&place, "/drive").refusal(&["/drive"]);
+    assert_eq!(serving.answer(&place, "/world")["step"], 0);
+    serving.interrupt();
+}
+
+#[test]
+fn sem_g602_it_ends_with_status_2_when_an_essential_service_has_failed_for_good() {
+    let place = ProgramFolder::new();
+    place.write(
+        "house.toml",
+        "[[service]]\ntype = 'four-towns'\nat = '/source'\npersist = 'each'\n\
+         supervise = { restart = 'temporary', essential = true }\n",
+    );
+    // Its store has no room for the state that is made below.
+    let arguments = "serve house.toml --json --listen 127.0.0.1:0 --store house.redb";
+    let serving = Serving::of(by_shell(&place, "ulimit -f 6000", arguments));
+    assert_eq!(serving.answer(&place, "/source make 5"), json!(20));
+    let made = serving.call(&place, "/source make 60000");
+    assert_ne!(made.code, 0, "{made:?}");
+    assert_eq!(serving.end(), Some(2));
+}
+
+#[test]
 fn sem_g610_a_file_that_a_manifest_names_is_where_the_manifest_is() {
     let place = ProgramFolder::new();
     std::fs::create_dir(place.path("house")).unwrap();
@@ -241,7 +288,7 @@ fn sem_g422_a_manifest_that_cannot_be_read_is_named_with_the_place() {
     let record = "[[service]]\ntype = 'four-towns'\n";
     let wrongs = [
         ("persist = true", "on-save"),
-        ("state = { points = [] }", "value = "),
+        ("state = { points = [] }", "`value`"),
         ("sate = 1", "sate"),
     ];
     for (wrong, word) in wrongs {

@@ -1,13 +1,13 @@
 //! Interrupts of long work, signals that stay ignored, and limits of the system.
 
 use std::fmt::Write as _;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use motet_sync::Parker;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::program::{ProgramFolder, Run, heeding, three_groups};
+use crate::program::{ProgramFolder, Run, by_shell, three_groups};
 
 /// So long a program may take to end that was asked to. The work that is interrupted takes hours.
 const GUARD: Duration = Duration::from_secs(60);
@@ -25,18 +25,6 @@ fn sequences() -> String {
         text.push('\n');
     }
     text
-}
-
-/// The program by a shell that prepares something first.
-fn by_shell(place: &ProgramFolder, before: &str, arguments: &str) -> Command {
-    let mut command = heeding("sh");
-    command.current_dir(place.path(".")).args([
-        "-c",
-        &format!("{before}; exec {} {arguments}", env!("CARGO_BIN_EXE_motet")),
-    ]);
-    command.stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
 }
 
 /// A mask of signals of a process, as its status has it.

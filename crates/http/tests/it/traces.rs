@@ -7,7 +7,11 @@ use motet_ports::wait_blocking;
 use motet_service::{
     Create, Cx, Fault, NodeBuilder, Options, Service, State, TraceParent, Value, contract, data,
 };
+use motet_sync::thread::spawn_named;
 use serde_json::json;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const HEADER: &str = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
@@ -103,6 +107,41 @@ fn sem_g612_a_call_by_two_nodes_is_one_trace_with_a_new_parent() {
     parents.sort();
     parents.dedup();
     assert_eq!(parents.len(), 3, "each has one of its own: {parents:?}");
+}
+
+#[test]
+fn sem_g612_a_call_that_is_sent_again_has_a_parent_of_its_own() {
+    const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
+                        content-length: 0\r\nconnection: close\r\n\r\n";
+    const STATE: &str = "HTTP/1.1 200 OK\r\netag: \"v3\"\r\ncontent-length: 2\r\n\
+                         connection: close\r\n\r\n{}";
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    let serve = move || {
+        [BUSY, STATE].map(|answer| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            stream.write_all(answer.as_bytes()).unwrap();
+            let mut headers = head.iter();
+            let trace = headers.find_map(|line| line.strip_prefix("traceparent: "));
+            TraceParent::parse(trace.unwrap_or_default()).unwrap()
+        })
+    };
+    let serving = spawn_named("answering", serve).unwrap();
+    let told = HEADER.trim_start_matches("traceparent: ").trim();
+    let told = TraceParent::parse(told).unwrap();
+    let mut options = Options::default();
+    options.trace_parent = Some(Arc::new(told));
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let state = wait_blocking(peer.call("/till", "get", Value::Null, options)).unwrap();
+    assert_eq!(state.unwrap()["version"], 3);
+    let [first, second] = serving.join().unwrap();
+    for sent in [&first, &second] {
+        assert_eq!(sent.trace_id(), TRACE);
+        assert_ne!(sent.parent_id(), told.parent_id());
+    }
+    assert_ne!(first.parent_id(), second.parent_id());
 }
 
 #[test]

@@ -95,6 +95,7 @@ impl KilledChild {
                 self.0.kill().unwrap();
             }
         }
+        assert!(seen.len() >= after, "it ended by itself: {seen:?}");
         seen
     }
 }

@@ -146,8 +146,15 @@ impl Core {
             panics.catch(|| topic.close());
         }
         panics.catch(|| ended.are_over());
-        // Outside of the lock: they hold what users gave.
-        panics.catch(|| drop((topics, subscriptions, ended)));
+        // Outside of the lock: they hold what users gave. Each by itself: two panics would end the
+        // process.
+        for topic in topics.into_values() {
+            panics.catch(|| drop(topic));
+        }
+        for subscription in subscriptions.into_values() {
+            panics.catch(|| drop(subscription));
+        }
+        panics.catch(|| drop(ended));
         panics.resume();
     }
 }

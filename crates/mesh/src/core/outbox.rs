@@ -10,7 +10,7 @@ use motet_sync::{FirstPanic, MutexGuard, Parker};
 use std::time::Duration;
 
 /// So long who drops the last handle waits for another thread that sends.
-const SENT: Duration = Duration::from_millis(200);
+const LEAVER_WAITS: Duration = Duration::from_millis(200);
 
 /// A frame for a link. A later one of the peer does not get it: the peer may be another by then, or
 /// have fewer rights.
@@ -78,7 +78,7 @@ impl Core {
     /// The last handle of the node is dropped, and it has said its last. The process may end then:
     /// this waits a while for another thread that sends.
     pub(crate) fn is_gone(&self) {
-        self.is_gone_within(SENT);
+        self.is_gone_within(LEAVER_WAITS);
     }
 
     fn is_gone_within(&self, limit: Duration) {

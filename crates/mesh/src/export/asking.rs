@@ -40,7 +40,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             self.watch();
         } else if is_beyond {
             // A port that nobody closes takes it.
-            let _ = self.beyond.post(());
+            let _ = self.counts_change.post(());
         }
     }
 
@@ -51,7 +51,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         };
         core.spawn(Box::pin(async move {
             while let Some(counts) = this.wanted() {
-                let there = unless_over(&this.beyond, enough_of(&this.port, counts));
+                let there = unless_over(&this.counts_change, enough_of(&this.port, counts));
                 // At the end of the export who asked has been told.
                 let Some(there) = unless_over(&this.over, there).await else {
                     return;
@@ -59,7 +59,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
                 match there {
                     Some(is_there) => this.tell(is_there),
                     // Somebody asks for fewer, or for more.
-                    None => _ = this.beyond.clear(),
+                    None => _ = this.counts_change.clear(),
                 }
             }
         }));

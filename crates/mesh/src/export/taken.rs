@@ -10,12 +10,20 @@ use std::collections::{BTreeMap, VecDeque};
 const REMEMBERED: usize = 1024;
 
 /// Of how many takers: those that have taken something last.
-const TAKERS: usize = 256;
+const TAKERS: usize = 1 << 14;
 
-/// Reservations that are taken. That is 16 bytes each: at most 16 KiB of a taker, and 4 MiB of all.
+/// How many of all takers together.
+const TICKETS: usize = 1 << 18;
+
+/// Reservations that are taken of one exported port. That is 16 bytes each: at most 16 KiB of a
+/// taker, and 4 MiB of all.
 #[derive(Default)]
 pub(super) struct TakenTickets {
     takers: BTreeMap<PeerName, TakenBy>,
+    /// Takers by what they took last: first the one that has taken nothing for longest.
+    idle: BTreeMap<u64, PeerName>,
+    /// How many reservations are remembered.
+    all: usize,
     /// How many have been taken.
     count: u64,
 }
@@ -25,7 +33,7 @@ pub(super) struct TakenTickets {
 struct TakenBy {
     /// Oldest first.
     tickets: VecDeque<Ticket>,
-    /// How many of all had been taken when it took the last one.
+    /// How many of all had been taken when it took the last one, with that.
     last: u64,
 }
 
@@ -36,18 +44,23 @@ impl TakenTickets {
     }
 
     pub(super) fn insert(&mut self, (taker, ticket): (PeerName, Ticket)) {
-        if self.takers.len() == TAKERS && !self.takers.contains_key(&taker) {
-            let idle = self.takers.iter().min_by_key(|(_, taken)| taken.last);
-            let idle = idle.map(|(taker, _)| taker.clone());
-            idle.map(|taker| self.takers.remove(&taker));
-        }
         self.count += 1;
-        let taken = self.takers.entry(taker).or_default();
-        taken.last = self.count;
-        if taken.tickets.len() == REMEMBERED {
-            taken.tickets.pop_front();
+        let by = self.takers.entry(taker.clone()).or_default();
+        self.idle.remove(&by.last);
+        by.last = self.count;
+        self.idle.insert(self.count, taker);
+        if by.tickets.len() == REMEMBERED {
+            by.tickets.pop_front();
+        } else {
+            self.all += 1;
         }
-        taken.tickets.push_back(ticket);
+        by.tickets.push_back(ticket);
+        while (self.all > TICKETS || self.takers.len() > TAKERS)
+            && let Some((_, idle)) = self.idle.pop_first()
+        {
+            let forgotten = self.takers.remove(&idle);
+            self.all -= forgotten.map_or(0, |forgotten| forgotten.tickets.len());
+        }
     }
 }
 
@@ -80,5 +93,25 @@ mod tests {
         let known = (0..=TAKERS).filter(|taker| taken.contains(&of(*taker, 7)));
         assert!(known.eq((0..=TAKERS).filter(|taker| *taker != 1)));
         assert_eq!(taken.takers.len(), TAKERS);
+    }
+
+    #[test]
+    fn sem_g221_what_a_taker_has_taken_is_remembered_while_many_others_take_something() {
+        let mut taken = TakenTickets::default();
+        (0..10_000).for_each(|taker| taken.insert(of(taker, 7)));
+        assert!((0..10_000).all(|taker| taken.contains(&of(taker, 7))));
+    }
+
+    #[test]
+    fn what_is_remembered_of_all_takers_has_a_limit() {
+        let busy = TICKETS / REMEMBERED;
+        let mut taken = TakenTickets::default();
+        for taker in 0..=busy {
+            (0..REMEMBERED as u64).for_each(|number| taken.insert(of(taker, number)));
+        }
+        let last = REMEMBERED as u64 - 1;
+        let known = (0..=busy).filter(|taker| taken.contains(&of(*taker, last)));
+        assert!(known.eq(1..=busy));
+        assert_eq!((taken.all, taken.idle.len()), (TICKETS, busy));
     }
 }

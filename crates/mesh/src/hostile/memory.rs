@@ -1,6 +1,6 @@
 //! Small frames that a peer makes up take no memory that is large.
 
-use crate::caller::MOST;
+use crate::caller::MOST_CAUSALITIES;
 use crate::flow::{AnySubscription, FlowSource};
 use crate::frame::{Data, encode};
 use crate::{Class, Key, Node, PeerName, SubscribeConfig};
@@ -24,7 +24,7 @@ fn sem_g217_the_names_of_samples_that_are_not_taken_have_no_memory() {
     let key = Key::plain("n").expect("a key");
     let opened = shared.opened(source.clone(), 1, key, Class::Reliable, 1, None);
     assert_eq!(opened, Ok((0, 4)));
-    let names = vec!["n"; MOST];
+    let names = vec!["n"; MOST_CAUSALITIES];
     let names = encode(&names).expect("short names");
     let data = |number: u64, payload: &'static [u8]| Data {
         topic: 1,

@@ -51,7 +51,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         flow.end = Some(end);
         let to = FlowTarget::Here(id);
         flow.list(&to, &mut state.ready);
-        state.flows.insert(to, flow);
+        state.insert(to, flow);
         drop(state);
         self.send();
         // Outside of the lock: destructors of values may use the topic.
@@ -84,7 +84,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             let mut flow = self.flow(&state, place);
             let first = flow.out.first().unwrap_or(state.next);
             flow.missed = state.away.comes_back(&to, first);
-            state.flows.insert(to.clone(), flow);
+            state.insert(to.clone(), flow);
         }
         let first = state.flows.get_mut(&to).and_then(|flow| {
             flow.link = link;

@@ -126,7 +126,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         log.begins(to.clone(), first);
         flow.out.accepted(upto, end.window(), drop);
         flow.end = Some(end);
-        state.flows.insert(to.clone(), flow);
+        state.insert(to.clone(), flow);
         let beyond = log.is_at(&to, upto);
         drop(state);
         if let Some(beyond) = beyond.filter(|_| !observes) {
@@ -154,7 +154,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let mut flow = self.flow(&state, place);
         flow.link = link;
         log.begins(to.clone(), first);
-        state.flows.insert(to, flow);
+        state.insert(to, flow);
         Frame::Open {
             topic: self.id,
             subscription,

@@ -122,6 +122,8 @@ pub(super) struct State<T: Send + Sync + 'static> {
     /// The number of the next sample.
     pub(super) next: u64,
     pub(super) flows: BTreeMap<FlowTarget, Flow<T>>,
+    /// How many of them look on.
+    pub(super) observers: usize,
     /// Flows that may send, each once: they take turns.
     pub(super) ready: VecDeque<FlowTarget>,
     pub(super) retained: VecDeque<(u64, Payload<T>)>,
@@ -150,6 +152,7 @@ impl<T: Send + Sync + 'static> State<T> {
         State {
             next: 1,
             flows: BTreeMap::new(),
+            observers: 0,
             ready: VecDeque::new(),
             retained: VecDeque::new(),
             room: Vec::new(),
@@ -164,7 +167,14 @@ impl<T: Send + Sync + 'static> State<T> {
 
     /// How many subscribe. Who looks on does not.
     pub(super) fn subscriber_count(&self) -> usize {
-        self.flows.values().filter(|flow| !flow.observes).count()
+        self.flows.len() - self.observers
+    }
+
+    /// A flow begins, in the place of one to the same subscription.
+    pub(super) fn insert(&mut self, to: FlowTarget, flow: Flow<T>) {
+        self.observers += usize::from(flow.observes);
+        let before = self.flows.insert(to, flow);
+        self.observers -= usize::from(before.is_some_and(|before| before.observes));
     }
 
     /// Writes a value into the room.
@@ -274,9 +284,16 @@ impl<T: Send + Sync + 'static> State<T> {
             }
             retained.extend(payload.iter().map(|payload| (number, payload.retained())));
         }
+        let is_unwritten = payload
+            .as_ref()
+            .is_some_and(|payload| payload.bytes.is_none());
         let mut others = flows.len();
         for (to, flow) in flows {
             others -= 1;
+            // It could not be written: that is a gap.
+            if is_unwritten && flow.observes && to.is_there() {
+                continue;
+            }
             // The last one gets it itself.
             let payload = match others {
                 0 => payload.take(),
@@ -289,6 +306,7 @@ impl<T: Send + Sync + 'static> State<T> {
             }
             flow.list(to, ready);
         }
+        gone.extend(payload.and_then(|payload| payload.value));
         dropped
     }
 }

@@ -1,6 +1,6 @@
 //! Subscriptions that end while samples are on their way to them, and nodes.
 
-use crate::nodes::Net;
+use crate::nodes::{Net, waiting};
 use motet_dispatch::{Inline, QueueConfig, Replay};
 use motet_mesh::{
     Carrier, CarrierError, CarrierEvent, FramePriority, Frames, MeshRights, Node, PeerName, Qos,
@@ -8,8 +8,9 @@ use motet_mesh::{
 };
 use motet_ports::{Port, Receive};
 use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_testkit::{Log, patience, within};
+use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -214,4 +215,47 @@ fn sem_g606_a_carrier_hears_that_its_node_is_gone_behind_the_frames_that_another
         assert_eq!(drops.seen.take(), ["frames", "frames", "gone"]);
         drop(samples);
     }
+}
+
+/// Something of a user that may panic as it is dropped.
+#[derive(Debug, Serialize, Deserialize)]
+struct Brittle {
+    panics: bool,
+    #[serde(skip)]
+    dropped: Arc<AtomicUsize>,
+}
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        assert!(!self.panics, "it breaks");
+    }
+}
+
+#[test]
+fn sem_g606_a_node_ends_though_values_of_several_topics_panic_as_they_are_dropped() {
+    let replay = Replay::new(13);
+    let node = Node::alone("a", Arc::new(replay.queue(QueueConfig::named("a"))));
+    let broken: Arc<AtomicUsize> = Arc::default();
+    let publish = |key: &str| {
+        let samples = node.subscribe::<Brittle>(key, &waiting(1, 1)).unwrap();
+        let qos = Qos::reliable(8).retaining(1);
+        let topic = node.topic::<Brittle>(key, qos).unwrap();
+        // The last one is what the topic retains. It waits in the topic, which is not over so.
+        for panics in [false, false, true] {
+            let dropped = match panics {
+                true => Arc::clone(&broken),
+                false => Arc::default(),
+            };
+            topic.publish(Brittle { panics, dropped }).unwrap();
+            replay.run();
+        }
+        samples
+    };
+    let samples = ["k", "l"].map(publish);
+    assert_eq!(node.topics().len(), 2);
+    let told = catch_unwind(AssertUnwindSafe(|| drop(node)));
+    assert!(told.is_err());
+    assert_eq!(broken.load(Ordering::Relaxed), 2);
+    drop(samples);
 }

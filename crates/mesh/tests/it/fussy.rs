@@ -235,10 +235,15 @@ impl<'de> Deserialize<'de> for CountsWrites {
 #[test]
 fn sem_g616_a_sample_is_written_once_for_all_subscribers_of_other_nodes() {
     let classes = [Qos::latest(8), Qos::reliable(8), Qos::acknowledged(8)];
-    for (qos, others, here) in classes
-        .into_iter()
-        .flat_map(|qos| [(qos, 5, 0), (qos, 5, 1), (qos, 0, 2)])
-    {
+    for (qos, others, here) in classes.into_iter().flat_map(|qos| {
+        [
+            (qos, 5, 0),
+            (qos, 5, 1),
+            (qos, 1, 0),
+            (qos, 0, 2),
+            (qos.retaining(1), 0, 2),
+        ]
+    }) {
         let net = Net::new(12);
         let publisher = net.node("p", 1);
         let topic = publisher.topic::<CountsWrites>("n", qos).unwrap();
@@ -259,7 +264,8 @@ fn sem_g616_a_sample_is_written_once_for_all_subscribers_of_other_nodes() {
             topic.publish(value).unwrap();
             net.replay.run();
             let times = written.load(Ordering::Relaxed);
-            assert_eq!(times, usize::from(others > 0), "{qos:?}, {here} here");
+            let is_written = others > 0 || qos.retain > 0;
+            assert_eq!(times, usize::from(is_written), "{qos:?}, {here} here");
             for samples in &subscribed {
                 let sample = samples.port().test().expect("all get it");
                 assert_eq!(sample.value.number, number);

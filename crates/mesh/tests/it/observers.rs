@@ -159,3 +159,36 @@ fn sem_g607_who_observes_a_durable_topic_is_behind_and_the_topic_does_not_wait_f
         assert!(publisher.topics().is_empty());
     }
 }
+
+#[test]
+fn sem_g607_what_cannot_be_written_for_one_that_observes_comes_to_subscribers() {
+    let (net, many) = (Net::new(5), 17 << 20);
+    let (publisher, other) = (net.node("a", 1), net.node("b", 1));
+    let topic = publisher.topic::<Vec<u8>>("n", Qos::reliable(4)).unwrap();
+    let here = publisher.subscribe::<Vec<u8>>("n", &waiting(8, 8)).unwrap();
+    let observer = other.subscribe::<Vec<u8>>("n", &slow()).unwrap();
+    net.replay.run();
+    for length in [1, many, 2] {
+        let told = topic.publish(vec![7; length]).unwrap();
+        assert_eq!(told.subscribers, 1);
+        net.replay.run();
+        let sample = here.port().test().expect("it comes");
+        assert_eq!(sample.value.len(), length);
+    }
+    let mut seen = Vec::new();
+    while let Some(sample) = observer.port().test() {
+        let missed = sample.gap.map_or(0, |gap| gap.count());
+        seen.push((sample.number, missed));
+        net.replay.run();
+    }
+    assert_eq!(seen, [(1, 0), (3, 1)]);
+    // Nor is it refused where nobody gets it.
+    drop(here);
+    net.replay.run();
+    assert_eq!(topic.publish(vec![7; many]).unwrap().subscribers, 0);
+    // A subscriber in its place is to get it.
+    let there = other.subscribe::<Vec<u8>>("n", &waiting(8, 8)).unwrap();
+    net.replay.run();
+    assert!(topic.publish(vec![7; many]).is_err());
+    drop((observer, there));
+}

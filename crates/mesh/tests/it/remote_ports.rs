@@ -296,11 +296,14 @@ enum Asked {
     Ready(String, u64),
     #[expect(dead_code, reason = "what it says is of no use here")]
     Reserve((u64, u64), u64),
+    #[expect(dead_code, reason = "what it says is of no use here")]
+    Settle((u64, u64), bool),
 }
 
 #[derive(Serialize)]
 enum Answered {
     Ready(String),
+    Reserved(Vec<Vec<u8>>),
 }
 
 #[test]
@@ -371,5 +374,39 @@ fn sem_g221_a_step_that_waits_for_a_slow_owner_gives_items_of_others_back() {
     net.replay.run_for(Duration::from_secs(30));
     assert!(!reserve.is_wanted());
     assert_eq!(a.items(), [1]);
+    net.replay.run_for(Duration::from_secs(1));
+    let later = std::iter::from_fn(|| asked.test());
+    let begins_again = later.filter(|request| matches!(request.value, Asked::Ready(..)));
+    assert_eq!(begins_again.count(), 1);
     drop((exported, serves, reserves));
+}
+
+#[test]
+fn sem_g221_who_has_an_owner_that_hangs_is_in_doubt_though_their_link_works() {
+    let net = Net::new(11);
+    let (owner, taker) = (net.node("owner", 1), net.node("taker", 1));
+    let asked = Port::<Request<Asked, Answered>>::new();
+    let serves = owner.serve("a/.port", &asked).unwrap();
+    let reserves = owner.serve("a/.port/own", &asked).unwrap();
+    net.replay.run();
+    let (port, told) = (taker.remote_port::<u32>("a").unwrap(), Log::new());
+    let log = told.clone();
+    spawn(&net.queue("taker"), async move {
+        log.push(port.recv().await);
+    })
+    .unwrap();
+    let ready = Answered::Ready("a/.port/own".to_owned());
+    for answer in [ready, Answered::Reserved(vec![vec![7]])] {
+        net.replay.run_for(Duration::from_secs(1));
+        asked.test().expect("a question").answer(&answer);
+    }
+    net.replay.run_for(Duration::from_secs(1));
+    let settle = asked.test().expect("that it takes the item");
+    assert!(matches!(settle.value, Asked::Settle(..)));
+    net.replay.run_for(Duration::from_secs(28));
+    assert!(settle.is_wanted());
+    net.replay.run_for(Duration::from_secs(2));
+    let told = told.take();
+    assert!(matches!(told[..], [Err(TakeError::InDoubt(_))]), "{told:?}");
+    drop((serves, reserves));
 }

@@ -177,7 +177,7 @@ fn matrix(ranks: usize, method: &Alignment, sequences: &Sequences) -> Vec<f32> {
                 .await
         })
         .unwrap();
-    PairDistances::join(sequences, &parts).unwrap()
+    PairDistances::join(sequences, &parts).unwrap().unwrap()
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn sem_g176_distances_to_a_sample_are_those_of_all_pairs() {
                 .await
         };
         let parts = World::threads(2).run(all).unwrap();
-        let matrix = PairDistances::join(&sequences, &parts).unwrap();
+        let matrix = PairDistances::join(&sequences, &parts).unwrap().unwrap();
         let rows: Vec<usize> = (0..90).rev().collect();
         let columns: Vec<usize> = (0..90).filter(|at| at % 3 == 1).collect();
         let mut to = vec![-1.0; rows.len() * columns.len()];

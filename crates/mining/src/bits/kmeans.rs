@@ -4,7 +4,7 @@ use super::passes::{Cluster, Field};
 use super::{BitClustering, Bits};
 use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
-use crate::kmeans::{UniformDraws, tries};
+use crate::kmeans::{SEVERAL_DRAWS, UniformDraws, tries};
 use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
@@ -60,7 +60,8 @@ impl BitKMeans {
     ///
     /// # Cancellation
     ///
-    /// By [`Control::cancel`]: all ranks end together within one pass over the rows.
+    /// By [`Control::cancel`]: all ranks end together within one pass over the rows, or the draws
+    /// of one centre.
     pub fn fit<'a>(
         &'a self,
         comm: &'a Communicator,
@@ -110,7 +111,7 @@ impl BitKMeans {
         }
         let team = RankView::new(comm, control);
         let field = Field::new(&team, bits);
-        let how = (self, "several draws for each centre");
+        let how = (self, SEVERAL_DRAWS);
         let mut keeper = CheckpointKeeper::new(comm, kept, &how, |digest| bits.digest(digest));
         let State {
             starts: first,

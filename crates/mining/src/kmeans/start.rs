@@ -147,6 +147,9 @@ pub(super) async fn plus_plus(
     Ok(centres)
 }
 
+/// What checkpoints go with beside the options, since [`tries`] says how many draws there are.
+pub(crate) const SEVERAL_DRAWS: &str = "several draws for each centre";
+
 /// How many points are drawn for each centre after the first.
 pub(crate) fn tries(clusters: usize) -> usize {
     2 + (log2_of(clusters as f64) * LN_2) as usize

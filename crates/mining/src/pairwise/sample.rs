@@ -6,7 +6,7 @@
 use super::mapped::check_one;
 use super::{Dissimilarities, PairwiseClustering};
 use crate::kmeans::UniformDraws;
-use crate::memory_request::MemoryRequest;
+use crate::memory_request::zeros;
 use crate::rank_view::RankView;
 use crate::{Control, DataError, MiningError, Progress};
 use motet_comm::Communicator;
@@ -82,10 +82,8 @@ impl Dissimilarities {
     ///
     /// If there is no such row.
     pub fn among(&self, rows: &[usize]) -> Result<Dissimilarities, DataError> {
-        let count = rows.len() as u128;
-        let advice = "take a smaller sample";
-        MemoryRequest::new("the pairs of so many rows", count * count, advice).check()?;
-        let mut values = vec![0.0; rows.len() * rows.len()];
+        let (what, advice) = ("the pairs of so many rows", "take a smaller sample");
+        let mut values: Vec<f64> = zeros(what, (rows.len() as u128).pow(2), advice)?;
         if !rows.is_empty() {
             self.between(rows, rows, &mut values);
         }

@@ -65,9 +65,11 @@ pub struct Wanderer {
 
 impl Wanderer {
     async fn begin(&mut self, cx: &Cx) -> Result<(), Fault> {
+        // By a name: when it is built anew they are in place of those of before.
+        let told = || Subscribe::all().named(cx.path());
         let (touches, sights) = (
-            self.bumper.subscribe(Subscribe::all()).await?,
-            self.laser.subscribe(Subscribe::all()).await?,
+            self.bumper.subscribe(told()).await?,
+            self.laser.subscribe(told()).await?,
         );
         // One of each, all or nothing: a join on the ports of two subscriptions.
         let pair = (touches.port().clone(), sights.port().clone());

@@ -70,7 +70,10 @@ fn run<S: Service>(
         return Err((request, into_slot(cx.context)));
     };
     let (verb, group, common) = (operation.verb, operation.group, &*slot.common);
-    if let Err(fault) = common.admit_at_once(verb, group, options, context) {
+    // What is posted was let in there: a refusal is the poster's.
+    if !options.is_one_way
+        && let Err(fault) = common.admit_at_once(verb, group, options, context)
+    {
         return Ok(Err(fault));
     }
     let before = match group {
@@ -109,10 +112,8 @@ fn run<S: Service>(
     if let Some(begun) = begun {
         common.has_run(operation, begun, None, calls);
     }
-    if let Some(outcome) = outcome
-        && ContractOf::<S>::fault(outcome).is_some()
-    {
-        Figures::count(&common.figures.faults);
+    if let Some(outcome) = outcome {
+        common.count_fault::<ContractOf<S>>(outcome);
     }
     Ok(result)
 }

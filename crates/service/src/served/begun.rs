@@ -117,7 +117,10 @@ async fn change<S: Service>(
     let before = Figures::count_alone(&common.figures.changes);
     let posted = cx.envelope.posted.filter(|_| is_measured(before));
     let answer = |ended, _| match ended {
-        Ended::Outcome(outcome) => Ok(common.counted::<ContractOf<S>>(outcome)),
+        Ended::Outcome(outcome) => {
+            common.count_fault::<ContractOf<S>>(&outcome);
+            Ok(outcome)
+        }
         Ended::Answered(Err(fault)) => Err(fault),
         Ended::Answered(Ok(_)) => unreachable!("it has no key"),
         Ended::Panicked(panicked) => Err(common.panic_fault(&panicked)),
@@ -143,18 +146,11 @@ async fn query<S: Service>(
     let handled = served.query(&cx, Some(&service), request, when).await;
     common.took(operation.number, posted, ONE_IN);
     match handled {
-        Ok(Ok(outcome)) => Ok(common.counted::<ContractOf<S>>(outcome)),
+        Ok(Ok(outcome)) => {
+            common.count_fault::<ContractOf<S>>(&outcome);
+            Ok(outcome)
+        }
         Ok(Err(panicked)) => Err(common.panic_fault(&panicked)),
         Err(_) => Err(timeout(&common.path)),
-    }
-}
-
-impl Common {
-    /// An outcome, which counts as a fault if it is one.
-    fn counted<C: Contract>(&self, outcome: C::Outcome) -> C::Outcome {
-        if C::fault(&outcome).is_some() {
-            Figures::count(&self.figures.faults);
-        }
-        outcome
     }
 }

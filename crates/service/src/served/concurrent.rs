@@ -33,15 +33,8 @@ impl<S: Service> Served<S> {
                 self.slot
                     .common
                     .took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
-                if let Some(trace) = item.envelope.trace() {
+                if let Some(traced) = item.envelope.traced("get", || serde_json::Value::Null) {
                     let answer = Ok(serde_json::json!({ "version": snapshot.version }));
-                    let traced = Traced {
-                        trace,
-                        posted,
-                        operation: "get",
-                        body: serde_json::Value::Null,
-                        trace_parent: item.envelope.trace_parent().cloned(),
-                    };
                     common.shared.captured(&common.path, traced, &answer);
                 }
                 if to.post(Ok(snapshot)).is_err() {
@@ -217,9 +210,7 @@ impl<S: Service> Served<S> {
         captured: Option<Traced>,
     ) {
         let common = &self.slot.common;
-        if ContractOf::<S>::fault(&outcome).is_some() {
-            Figures::count(&common.figures.faults);
-        }
+        common.count_fault::<ContractOf<S>>(&outcome);
         if let Some(traced) = captured {
             let answer = ContractOf::<S>::value(&outcome);
             common.shared.captured(&common.path, traced, &answer);
@@ -237,12 +228,9 @@ impl<S: Service> Served<S> {
         envelope: &RequestEnvelope,
         request: &<ContractOf<S> as Contract>::Request,
     ) -> Option<Traced> {
-        envelope.trace().map(|trace| Traced {
-            trace,
-            posted: envelope.posted,
-            operation: ContractOf::<S>::operation(request).name,
-            body: ContractOf::<S>::body(request).unwrap_or_default(),
-            trace_parent: envelope.trace_parent().cloned(),
+        let operation = ContractOf::<S>::operation(request).name;
+        envelope.traced(operation, || {
+            ContractOf::<S>::body(request).unwrap_or_default()
         })
     }
 

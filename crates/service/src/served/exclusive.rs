@@ -136,6 +136,11 @@ impl<S: Service> Served<S> {
         if let Err(fault) = fits {
             return self.refuse(item, fault);
         }
+        if let OperationBody::Own(step) = item.what {
+            // No call: it is not counted.
+            let served = Arc::clone(self) as Arc<dyn ServedSteps>;
+            return Box::pin(take_step(served, step)).await;
+        }
         let common = &self.slot.common;
         let before = Figures::count_alone(&common.figures.changes);
         let (place, posted) = (item.what.place(), item.envelope.posted);
@@ -153,10 +158,6 @@ impl<S: Service> Served<S> {
             OperationBody::Replace(state, to) => (UniformChange::Replace(state), to),
             OperationBody::Patch(patch, to) => (UniformChange::Patch(patch), to),
             OperationBody::Save(to) => (UniformChange::Save, to),
-            OperationBody::Own(step) => {
-                let served = Arc::clone(self) as Arc<dyn ServedSteps>;
-                return Box::pin(take_step(served, step)).await;
-            }
             other => return misplaced(other),
         };
         let allowed = Allowed {

@@ -6,7 +6,7 @@ use crate::latency::is_measured;
 use crate::options::RequestEnvelope;
 use crate::report::{Level, Traced};
 use crate::service::{Common, Figures, timeout};
-use crate::{Fault, FaultCode, Operation};
+use crate::{Contract, Fault, FaultCode, Operation};
 use serde_json::Value;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -54,6 +54,14 @@ impl Common {
     pub(super) fn no_store(&self) -> Fault {
         let reason = "the service has no store; create it with `persist`";
         Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.path)
+    }
+
+    /// Counts an outcome that is a fault.
+    #[inline]
+    pub(super) fn count_fault<C: Contract>(&self, outcome: &C::Outcome) {
+        if C::fault(outcome).is_some() {
+            Figures::count(&self.figures.faults);
+        }
     }
 
     /// How long a handler has run that does not wait, and how long its call has taken; it stands

@@ -108,12 +108,14 @@ pub(super) fn rebuild(served: Arc<dyn ServedSteps>, why: &Fault, to: To<()>) {
     let taken_from = Arc::clone(&served);
     // A destructor that panics has it built anew, too.
     let _taken = TakenService::of(&taken_from);
+    // Before the look: whoever builds it anew looks for this once it serves again.
+    served.work().lock().is_stale = true;
     let Some(service) = served.take() else {
         // It is being built anew, and may have met the partner as it was; or has failed for good.
-        served.work().lock().is_stale = true;
         drop(to.post(Ok(())));
         return;
     };
+    served.work().lock().is_stale = false;
     drop(service);
     served.common().keys.lock().clear();
     begin(served, why, Duration::ZERO, Some(to));

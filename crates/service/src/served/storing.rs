@@ -41,9 +41,17 @@ pub(super) fn is_stored_each_time(served: &dyn ServedSteps) -> bool {
     matches!(served.plan().persist, Some((Persist::Each, _)))
 }
 
+/// How long a state that could not be stored waits at least until that is tried again.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
 /// The state has changed: if it is stored once in a period, it is when this one is over. All such
 /// timers are the clock's, which has one thread.
 pub(super) fn store_later(served: &Arc<dyn ServedSteps>) {
+    store_in(served, Duration::from_millis(1));
+}
+
+/// As [`store_later`]; the period is no shorter than that.
+fn store_in(served: &Arc<dyn ServedSteps>, least: Duration) {
     let Some((Persist::IntervalMs(period), _)) = served.plan().persist else {
         return;
     };
@@ -51,7 +59,7 @@ pub(super) fn store_later(served: &Arc<dyn ServedSteps>) {
     if work.storing.is_none() {
         let weak = Arc::downgrade(served);
         let clock = served.common().shared.deadlines.clock();
-        let period = Duration::from_millis(period.max(1));
+        let period = Duration::from_millis(period).max(least);
         let timer = clock.after(period, move |_| {
             if let Some(served) = weak.upgrade() {
                 served.post_own(OwnStep::Store);
@@ -95,7 +103,7 @@ async fn store_waiting(served: &Arc<dyn ServedSteps>) {
     if let Err(fault) = commit(&**served, state).await {
         tell(&**served, &fault);
         // It is served, and tried again.
-        store_later(served);
+        store_in(served, AFTER_FAILURE);
     }
 }
 

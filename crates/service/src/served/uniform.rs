@@ -57,13 +57,7 @@ pub(super) async fn change_uniform(
     };
     let giving = UniformAnswer {
         common,
-        captured: envelope.trace().map(|trace| Traced {
-            trace,
-            posted: envelope.posted,
-            operation: name,
-            body: body_of(&*served, &state).unwrap_or_default(),
-            trace_parent: envelope.trace_parent().cloned(),
-        }),
+        captured: envelope.traced(name, || body_of(&*served, &state).unwrap_or_default()),
         to,
     };
     if !is_allowed {

@@ -214,7 +214,8 @@ impl<C: Contract> Client<C> {
         self.post_with(request, Options::default())
     }
 
-    /// As [`Client::post`], by a job of the service itself, which may do what the service may.
+    /// As [`Client::post`], by a job of the service itself, which may do what the service may. It
+    /// is never carried out before this returns.
     pub(crate) fn post_by_itself(&self, request: C::Request) -> Result<(), Fault> {
         let options = Options {
             is_own: true,

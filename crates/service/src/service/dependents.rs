@@ -16,28 +16,34 @@ pub(super) fn dependents(services: &[Any], path: &str) -> Vec<String> {
 
 /// As [`dependents`], of the partners of all services.
 fn in_order(partners: &BTreeMap<String, BTreeSet<String>>, path: &str) -> Vec<String> {
-    let mut found = BTreeSet::from([path.to_owned()]);
-    loop {
-        let next = partners
-            .iter()
-            .filter(|(own, of)| !found.contains(*own) && !of.is_disjoint(&found));
-        let next: Vec<String> = next.map(|(own, _)| own.clone()).collect();
-        if next.is_empty() {
-            break;
+    let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (own, of) in partners {
+        for partner in of {
+            users.entry(partner).or_default().push(own);
         }
-        found.extend(next);
     }
-    found.remove(path);
-    let mut order = Vec::new();
-    while !found.is_empty() {
-        let free = found.iter().find(|own| partners[*own].is_disjoint(&found));
-        // Those that need each other come in the order of their paths.
-        let Some(next) = free.or_else(|| found.first()).cloned() else {
-            break;
-        };
-        found.remove(&next);
-        order.push(next);
+    // Depth first: whoever has all of its users in the order comes into it behind them, so that it
+    // is before them when it is turned round.
+    let users_of = |path: &str| users.get(path).map(Vec::as_slice).unwrap_or_default();
+    let (mut order, mut seen) = (Vec::new(), BTreeSet::from([path]));
+    let mut open = vec![(path, users_of(path))];
+    while let Some((own, left)) = open.last_mut() {
+        match left.split_last() {
+            Some((&next, rest)) => {
+                *left = rest;
+                if seen.insert(next) {
+                    open.push((next, users_of(next)));
+                }
+            }
+            None => {
+                order.push((*own).to_owned());
+                open.pop();
+            }
+        }
     }
+    // The service itself has come in last.
+    order.pop();
+    order.reverse();
     order
 }
 
@@ -69,5 +75,19 @@ mod tests {
         let each = |of: &str| BTreeSet::from([of.to_owned()]);
         let all = BTreeMap::from([("/a".to_owned(), each("/b")), ("/b".to_owned(), each("/a"))]);
         assert_eq!(in_order(&all, "/a"), ["/b"]);
+    }
+
+    #[test]
+    fn a_long_chain_is_in_order() {
+        let link = |n: usize| {
+            (
+                format!("/{:05}", n + 1),
+                BTreeSet::from([format!("/{n:05}")]),
+            )
+        };
+        let all: BTreeMap<String, BTreeSet<String>> = (0..20_000).map(link).collect();
+        let order = in_order(&all, "/00000");
+        assert_eq!(order.len(), 20_000);
+        assert!(order.is_sorted());
     }
 }

@@ -15,6 +15,9 @@
 //! \* Or on a thread that calls for many others ([`Options::at_once`]), where the handler is brief,
 //! not async, and has not blocked lately. It runs there as a task of the service.
 //!
+//! An operation of which no answer is wanted is carried out by its post only where it is as brief:
+//! stages that post to each other are to run on several workers.
+//!
 //! A replay has all operations posted, so that every order of them is tried.
 
 use super::batches::BatchesRun;
@@ -314,6 +317,8 @@ impl Common {
                     Group::Teardown | Group::Independent => false,
                 };
                 let short_enough = || match self.queue.is_own_worker() {
+                    // Nobody waits for it: to hand it to another worker takes as long as it does.
+                    true if options.is_one_way => self.lengths.is_brief(operation),
                     true => {
                         let may = !operation.is_async || NESTS.get() < NESTED;
                         may && self.lengths.is_short(operation, has_deadline)

@@ -31,6 +31,7 @@ pub(super) fn begin_one_way<C: Contract>(
         is_traced || context.is_held_by(&**common)
     };
     let is_posted = context.as_ref().is_some_and(is_posted);
+    options.is_one_way = true;
     let direct = || slot.direct(Some(operation), &options, None);
     let at_once = (!is_posted).then(direct).flatten();
     let Some(run) = at_once.map(|at_once| at_once.run) else {
@@ -39,13 +40,10 @@ pub(super) fn begin_one_way<C: Contract>(
     // It inherits nothing else: nobody waits for it.
     let principal = || context.as_ref().and_then(CallContext::principal);
     options.principal = options.principal.take().or_else(principal);
-    if let (None, Some(context)) = (&options.trace_parent, &context) {
-        options
-            .trace_parent
-            .clone_from(&context.inherited.trace_parent);
+    if let Some(context) = &context {
+        options.inherit_trace(context);
     }
     common.admit(operation.verb, operation.group, &options, None, false)?;
-    options.is_one_way = true;
     let slot = Arc::clone(slot);
     // Nothing of it is the poster's: neither a call, nor a panic beside the handler.
     let run = || run(slot, operation, request, &mut options, None, &mut None);

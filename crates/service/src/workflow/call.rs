@@ -23,6 +23,8 @@ pub(super) async fn call(
         key: Some(key.into()),
         // Not the job of this run: the key is to be known when another job goes on with it.
         principal: Some(cx.path().into()),
+        // A list may have more calls at once than may wait there.
+        wait_for_room: true,
         ..Options::default()
     };
     let answer = service.call_with(name, body, options).await?;

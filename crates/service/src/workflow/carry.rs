@@ -226,7 +226,7 @@ impl Carried<'_> {
     async fn record(&self, done: Done) -> Result<(), Fault> {
         let (run, step) = self.names();
         let done = StepDone { run, step, done };
-        self.own.record(done).by_itself().await
+        self.own.record(done).by_itself().wait_for_room().await
     }
 
     async fn record_item(&self, at: usize, done: CallDone) -> Result<(), Fault> {
@@ -237,13 +237,13 @@ impl Carried<'_> {
             at,
             done,
         };
-        self.own.record_item(done).by_itself().await
+        self.own.record_item(done).by_itself().wait_for_room().await
     }
 
     pub(super) async fn record_undo(&self, undo: Undone) -> Result<(), Fault> {
         let (run, step) = self.names();
         let undo = StepUndone { run, step, undo };
-        self.own.record_undo(undo).by_itself().await
+        self.own.record_undo(undo).by_itself().wait_for_room().await
     }
 
     fn names(&self) -> (String, String) {

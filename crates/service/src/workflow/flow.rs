@@ -90,8 +90,8 @@ impl Flow {
     /// A fault that says where the text is wrong, or which step names what is not there, or which
     /// steps need each other.
     pub fn read(text: &str) -> Result<Self, Fault> {
-        let flow: Flow =
-            texts::read(text).map_err(|why| wrong(format!("the text is no flow: {why}")))?;
+        let read = texts::read(text, "have a step give the list");
+        let flow: Flow = read.map_err(|why| wrong(format!("the text is no flow: {why}")))?;
         flow.check()?;
         Ok(flow)
     }
@@ -367,6 +367,21 @@ mod tests {
         ];
         all_are_refused(&cases);
         assert!(Flow::read("").unwrap().steps.is_empty());
+    }
+
+    #[test]
+    fn sem_g403_a_flow_that_would_take_too_much_memory_is_told_what_to_do() {
+        let values = vec!["{}"; 5_000].join(",");
+        let json =
+            format!(r#"{{"step": [{{"name": "a", "call": "/x:y", "for_each": [{values}]}}]}}"#);
+        let reason = refusal(&json);
+        assert!(reason.ends_with("; have a step give the list"), "{reason}");
+        let toml = format!("[[step]]\nname = \"a\"\ncall = \"/x:y\"\nfor_each = [{values}]");
+        let reason = refusal(&toml);
+        assert!(
+            reason.contains("as JSON") && reason.ends_with("give the list"),
+            "{reason}"
+        );
     }
 
     #[test]

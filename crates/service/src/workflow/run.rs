@@ -16,7 +16,7 @@ pub(super) async fn begin(cx: &Cx, own: &WorkflowsClient, begin: Begin) -> Resul
     let _taken = RunTaken::new(cx, &name)?;
     // A job that is cancelled while it waits, or that waits in vain, may have noted it.
     let mut given_up = GivenUp(Some((own, name.as_str())));
-    let entered = own.enter(begin).by_itself().await;
+    let entered = own.enter(begin).by_itself().wait_for_room().await;
     let fault = entered.as_ref().err().map(Fault::code);
     if fault != Some(FaultCode::ResponseTimeout) {
         given_up.0 = None;
@@ -79,7 +79,8 @@ async fn carry_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fau
     let look = || own.look(name.to_owned()).by_itself();
     let set = |status, fault| {
         let run = name.to_owned();
-        own.set_status(RunEnded { run, status, fault }).by_itself()
+        let noted = own.set_status(RunEnded { run, status, fault });
+        noted.by_itself().wait_for_room()
     };
     let run = look().await?;
     let failed = match run.fault {

@@ -368,7 +368,13 @@ fn sem_g390_a_text_that_is_no_manifest_is_refused_with_its_place() {
         assert!(fault.reason().contains("typo"), "{fault}");
         assert!(fault.reason().contains("at line 2 column 1"), "{fault}");
         for (wrong, advice) in [
-            ("state = { x = 1 }", "{ value = ... }"),
+            ("state = {}", "{ value = ... }"),
+            ("state = 3", "{ value = ... }"),
+            (
+                "state = { file = \"a\", value = 1 }",
+                "one of { value = ... }",
+            ),
+            ("state = { file = \"a\", requird = false }", "requird"),
             ("persist = true", "\"on-save\" or { interval_ms"),
             ("persist = \"always\"", "\"on-save\" or { interval_ms"),
             ("partners = { other = 1 }", "{ link = \"...\" }"),

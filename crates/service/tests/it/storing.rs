@@ -4,7 +4,10 @@ use crate::clerk::{node_with, replay};
 use crate::shop::{CornerShop, Line, ShopClient, replay_with};
 use motet_dispatch::Replay;
 use motet_ports::timer::sleep;
-use motet_service::{Create, Fault, Node, Persist, Store};
+use motet_service::robot::{self, ExplorerClient, SensorClient};
+use motet_service::{
+    Create, Fault, Node, Persist, Service, State, Store, Supervise, contract, data,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,6 +102,133 @@ fn sem_g609_what_cannot_be_stored_is_served_and_tried_again() {
             assert_eq!(shop.count("apples".into()).await, Ok(3));
             sleep(1000 * MS).await;
             assert_eq!(kept.count(), 1);
+        }
+    });
+}
+
+#[test]
+fn sem_g609_what_could_not_be_stored_is_not_tried_again_with_each_short_period() {
+    let store = Noted::default();
+    *store.refuses.lock() = 1000;
+    let replay = Replay::new(1);
+    let node = node_with(&replay, store.clone());
+    replay_with(&replay, &node, move |node| {
+        let kept = store.clone();
+        async move {
+            let create = Create::<CornerShop>::of().at("/shop");
+            let create = create.persist(Persist::IntervalMs(1));
+            let shop: ShopClient = node.create(create).await.unwrap();
+            shop.upsert(Line::new("apples", 3)).await.unwrap();
+            sleep(2500 * MS).await;
+            let left = *kept.refuses.lock();
+            assert!((990..1000).contains(&left), "{left}");
+            *kept.refuses.lock() = 0;
+            sleep(1000 * MS).await;
+            assert_eq!(kept.count(), 1);
+        }
+    });
+}
+
+#[data]
+#[derive(Default)]
+struct Sum {
+    sum: u64,
+}
+
+#[contract(uri = "test:chief/1", state = Sum)]
+trait Chiefs {
+    #[update]
+    fn fall(&mut self) -> u64;
+}
+
+#[contract(uri = "test:ledger/1", state = Sum)]
+trait Ledgers {
+    #[update]
+    fn add(&mut self, n: u64);
+}
+
+#[derive(Service)]
+#[service(contract = Chiefs, name = "chief")]
+struct Chief {
+    #[state]
+    sum: State<Sum>,
+}
+
+#[derive(Service)]
+#[service(contract = Ledgers, name = "ledger")]
+struct Ledger {
+    #[state]
+    sum: State<Sum>,
+    #[expect(dead_code, reason = "it is bound, and that is all")]
+    #[partner(policy = UsePartnerListEntry)]
+    chief: ChiefsClient,
+}
+
+impl Chiefs for Chief {
+    fn fall(&mut self) -> u64 {
+        self.sum.sum = 0;
+        panic!("it falls")
+    }
+}
+
+impl Ledgers for Ledger {
+    fn add(&mut self, n: u64) {
+        self.sum.sum += n;
+    }
+}
+
+#[test]
+fn sem_g609_a_change_that_waits_is_stored_before_it_is_built_anew_for_a_partner() {
+    let store = Noted::default();
+    let replay = Replay::new(1);
+    let node = node_with(&replay, store.clone());
+    replay_with(&replay, &node, move |node| {
+        let kept = store.clone();
+        async move {
+            let how = Supervise {
+                with_dependents: true,
+                ..Supervise::default()
+            };
+            let chief = Create::<Chief>::of().supervise(how);
+            let chief: ChiefsClient = node.create(chief).await.unwrap();
+            let ledger = Create::<Ledger>::of().partner("chief", "/chief");
+            let ledger = ledger.persist(Persist::IntervalMs(60_000));
+            let ledger: LedgersClient = node.create(ledger).await.unwrap();
+            ledger.add(7).await.unwrap();
+            let figures = || node.find("/ledger").unwrap().figures();
+            let before = figures();
+            assert_eq!(kept.count(), 0, "the period is not over");
+            chief.fall().await.unwrap_err();
+            sleep(1000 * MS).await;
+            assert_eq!(figures().restarts, before.restarts + 1);
+            assert_eq!(figures().calls, before.calls, "that is no call");
+            assert_eq!(kept.count(), 1);
+            assert_eq!(ledger.get().await.unwrap().sum, 7);
+        }
+    });
+}
+
+#[test]
+fn a_robot_that_is_built_anew_is_told_once_of_what_it_senses() {
+    let store = Noted::default();
+    *store.refuses.lock() = 1;
+    let replay = Replay::new(1);
+    let node = robot::register(Node::builder("robot")).store(store);
+    replay_with(&replay, &node.start(&replay).unwrap(), async |node| {
+        let explorer = "at = \"/explorer\"\n";
+        let stored = format!("{explorer}persist = \"each\"\n");
+        let manifest = robot::MANIFEST.replace(explorer, &stored);
+        let loaded = node.load([manifest.as_str()]).await.unwrap();
+        assert!(loaded.iter().all(|one| one.fault.is_none()), "{loaded:?}");
+        let explorer: ExplorerClient = node.client("/explorer").unwrap();
+        // What cannot be stored is not served: it is built anew.
+        explorer.explore(true).await.unwrap_err();
+        sleep(1000 * MS).await;
+        assert!(node.find("/explorer").unwrap().figures().restarts > 0);
+        for path in ["/bumper", "/laser"] {
+            let sensor: SensorClient = node.client(path).unwrap();
+            let info = sensor.lookup().await.unwrap();
+            assert_eq!(info.subscriptions.len(), 1, "{:?}", info.subscriptions);
         }
     });
 }

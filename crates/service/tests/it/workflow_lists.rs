@@ -1,13 +1,13 @@
 //! Workflows whose steps are called for the values of a list, and are undone.
 
-use crate::shop::{Line, ShopRequest, replay_with};
-use crate::workflows::{begin, ended, node, run, services, with_flows};
+use crate::shop::{CornerShop, Line, ShopRequest, replay_with};
+use crate::workflows::{begin, ended, ended_amid, node, run, services, with_flows};
 use motet_dispatch::{Replay, spawn};
 use motet_ports::Port;
 use motet_ports::timer::sleep;
 use motet_service::system::JobStatus;
-use motet_service::workflow::{Run, RunStatus};
-use motet_service::{FaultCode, Memory, Subscribe};
+use motet_service::workflow::{Run, RunStatus, Workflow};
+use motet_service::{Create, FaultCode, Memory, Subscribe};
 use serde_json::json;
 use std::time::Duration;
 
@@ -81,6 +81,58 @@ fn sem_g614_so_many_calls_of_a_list_run_at_once_as_the_step_says() {
             let took = Duration::from_millis(10 * tens);
             assert_eq!(clock.now() - begun, took, "{name}");
         }
+    });
+}
+
+#[test]
+fn sem_g614_more_calls_of_a_list_run_at_once_than_may_wait_at_a_service() {
+    let replay = Replay::new(1);
+    replay_with(&replay, &node(&replay, Memory::default()), async |node| {
+        let shop = Create::<CornerShop>::of().at("/shop").depth(8);
+        let shop = node.create(shop).await.unwrap();
+        let flows = Create::<Workflow>::of().at("/flows").depth(8);
+        let flows = node.create(flows).await.unwrap();
+        // All are called for at once, and all are answered at the same time.
+        let values: Vec<u64> = vec![10; 100];
+        let step = json!({"name": "each", "call": "/shop:compute", "with": "${item}",
+            "for_each": values, "at_once": 100});
+        let flow = json!({"step": [step]}).to_string();
+        let ended = run(&node, &flows, begin("one", &flow)).await;
+        assert_eq!(ended.status, JobStatus::Done, "{:?}", ended.fault);
+        let known = flows.look("one".into()).await.unwrap();
+        assert_eq!(known.steps["each"].out, Some(json!(vec![20; 100])));
+        assert_eq!(known.steps["each"].faults, 0);
+        assert!(shop.get().await.unwrap().items.is_empty());
+    });
+}
+
+#[test]
+fn sem_g614_one_item_of_a_list_is_tried_again_as_its_retry_says() {
+    with_flows(async |node, shop, flows| {
+        shop.insert(Line::new("apples", 1)).await.unwrap();
+        shop.insert(Line::new("pears", 2)).await.unwrap();
+        let flow = r#"{"step": [{"name": "counts", "call": "/shop:count", "with": "${item}",
+            "for_each": ["apples", "figs", "pears"],
+            "retry": {"times": 5, "backoff_ms": 10, "on": ["UnknownEntry"]}}]}"#;
+        let later = shop.clone();
+        let filling = async move {
+            sleep(50 * MS).await;
+            later.upsert(Line::new("figs", 5)).await.unwrap();
+        };
+        spawn(&node.queue(), filling).unwrap();
+        let job = flows.run(begin("one", flow)).await.unwrap();
+        sleep(45 * MS).await;
+        let known = flows.look("one".into()).await.unwrap();
+        let counts = &known.steps["counts"];
+        // At 0, 10 and 30 ms; the next try is at 70.
+        let faults: Vec<u32> = counts.items.iter().map(|item| item.faults).collect();
+        assert_eq!((counts.faults, faults), (3, vec![0, 3, 0]));
+        assert_eq!(counts.items[2].out, Some(json!(2)), "others go on");
+        assert_eq!(self::ended(&node, &job.path).await.status, JobStatus::Done);
+        let known = flows.look("one".into()).await.unwrap();
+        let counts = &known.steps["counts"];
+        assert_eq!(counts.out, Some(json!([1, 5, 2])));
+        assert_eq!(counts.faults, 3);
     });
 }
 
@@ -225,20 +277,7 @@ fn sem_g614_an_undo_that_has_failed_is_tried_again() {
 /// Ends a node after so many steps of its schedule, in the middle of a run, and goes on with what
 /// was committed on another: what the run was then, and how many apples there are at the end.
 fn interrupted(flow: &'static str, stop: u64) -> Option<(Run, i64)> {
-    let store = Memory::default();
-    let first = Replay::new(stop);
-    let node_one = node(&first, store.clone());
-    let one = node_one.clone();
-    let running = async move {
-        let (_, flows) = services(&one).await;
-        flows.run(begin("night", flow)).await.unwrap();
-    };
-    spawn(&node_one.queue(), running).unwrap();
-    for _ in 0..(stop * 4) {
-        first.step();
-    }
-    drop(node_one);
-    drop(first);
+    let store = ended_amid(flow, stop);
     let (second, found) = (Replay::new(stop), Port::new());
     let tell = found.clone();
     replay_with(&second, &node(&second, store), move |node| {

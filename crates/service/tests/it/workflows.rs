@@ -73,6 +73,24 @@ pub(crate) async fn run(node: &Node, flows: &WorkflowsClient, begin: Begin) -> J
     ended(node, &job.path).await
 }
 
+/// Begins the run `night`, and ends its node after so many steps of its schedule, without a word:
+/// what was committed.
+pub(crate) fn ended_amid(flow: &'static str, stop: u64) -> Memory {
+    let store = Memory::default();
+    let replay = Replay::new(stop);
+    let node = node(&replay, store.clone());
+    let one = node.clone();
+    let running = async move {
+        let (_, flows) = services(&one).await;
+        flows.run(begin("night", flow)).await.unwrap();
+    };
+    spawn(&node.queue(), running).unwrap();
+    for _ in 0..(stop * 4) {
+        replay.step();
+    }
+    store
+}
+
 #[test]
 fn sem_g405_a_step_begins_when_those_have_ended_that_it_needs() {
     with_flows(async |node, shop, flows| {
@@ -221,20 +239,7 @@ fn sem_g407_sem_g408_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
     // The node ends at any time, without a word; the next one goes on with what was committed.
     static IN_THE_MIDDLE: AtomicUsize = AtomicUsize::new(0);
     for stop in 0..30 {
-        let store = Memory::default();
-        let first = Replay::new(stop);
-        let node_one = node(&first, store.clone());
-        let one = node_one.clone();
-        let running = async move {
-            let (_, flows) = services(&one).await;
-            flows.run(begin("night", flow)).await.unwrap();
-        };
-        spawn(&node_one.queue(), running).unwrap();
-        for _ in 0..(stop * 4) {
-            first.step();
-        }
-        drop(node_one);
-        drop(first);
+        let store = ended_amid(flow, stop);
         let second = Replay::new(stop);
         replay_with(&second, &node(&second, store), async |node| {
             let (shop, flows) = services(&node).await;

@@ -1,8 +1,9 @@
 //! A round trip of 64 bytes in each model of messaging (P0 Table 4), one at a time and in groups.
 //!
 //! One form of client asks in all of them: a task of a dispatcher on which the other side is, too.
-//! It sends a group of messages, then awaits all answers; that of services is the one of E09. Ranks
-//! and events have no such place: there a rank and a process of the simulation do the same.
+//! It sends a group of messages, then awaits all answers. That of services is the one of E09, on a
+//! dispatcher of its own, since it would carry out the calls itself. Ranks and events have no such
+//! place: there a rank and a process of the simulation do the same.
 
 mod apart;
 mod on_mesh;
@@ -41,7 +42,7 @@ pub(super) const MODELS: &[TripModel] = &[
     ),
     model(
         "(a) spawned, services",
-        "2 workers: a client, which begins the handlers of a service; 8 bytes",
+        "2 workers: a client, a service that is posted to; 8 bytes",
         on_ports::service,
     ),
     model(

@@ -1,10 +1,11 @@
 //! Messages to one service: what E09 and E17 measure.
 
 use crate::said::Said;
-use motet_dispatch::{Dispatcher, spawn};
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn};
 use motet_ports::{reply, wait_blocking};
 use motet_service::{Create, Fault, Node, Service, State, contract, data};
 use motet_sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What is asked for.
@@ -18,6 +19,8 @@ pub(crate) enum CallKind {
     Whole,
     /// The same, by a method that may wait.
     Async,
+    /// As an Update, from a worker that is none of the service's: so each call goes by the port.
+    Posted,
     /// Changed alone, and nothing is awaited but one answer behind the group.
     OneWay,
 }
@@ -70,18 +73,19 @@ pub(crate) fn on_motet(
     groups: usize,
     warm: usize,
 ) -> Result<f64, String> {
-    Ok(timings_on_motet(kind, 1, 1, [group, groups, warm])?[0])
+    Ok(timings_on_motet(kind, 1, [group, groups, warm])?[0])
 }
 
-/// So many timings, one after the other, each of a service of its own, on so many workers.
-/// `messages` are those of a group, the groups, and the groups before them.
+/// So many timings, one after the other, each of a service of its own. `messages` are those of a
+/// group, the groups, and the groups before them.
 pub(crate) fn timings_on_motet(
     kind: CallKind,
     timings: usize,
-    workers: usize,
     messages: [usize; 3],
 ) -> Result<Vec<f64>, String> {
-    let dispatcher = Dispatcher::new(workers);
+    let dispatcher = Dispatcher::new(1);
+    // The client runs where the services do, as tokio's, or on a worker of its own.
+    let apart = matches!(kind, CallKind::Posted).then(|| Dispatcher::new(1));
     let measured = wait_blocking(async {
         let node = Node::builder("bench")
             .register::<Counter>()
@@ -94,12 +98,19 @@ pub(crate) fn timings_on_motet(
             counters.push(node.create(create).await?);
         }
         let (to, took) = reply();
-        // The client runs where the services do, as tokio's.
+        let there = node.queue();
+        let here: Arc<dyn Enqueue> = match &apart {
+            Some(apart) => Arc::new(apart.queue(QueueConfig::named("client"))),
+            None => Arc::clone(&there),
+        };
         let measuring = async move {
-            let result = measure_each(&counters, kind, messages).await;
+            let result = match there.is_own_worker() == matches!(kind, CallKind::Posted) {
+                true => Err(Fault::failed("the client runs in the wrong place")),
+                false => measure_each(&counters, kind, messages).await,
+            };
             drop(to.post(result));
         };
-        spawn(&node.queue(), measuring).map_err(|why| Fault::failed(why.reason.to_string()))?;
+        spawn(&here, measuring).map_err(|why| Fault::failed(why.reason.to_string()))?;
         let took = took.await.map_err(|why| Fault::failed(why.to_string()))??;
         node.shutdown().await;
         Ok::<Vec<f64>, Fault>(took)
@@ -154,7 +165,7 @@ async fn measure(
         match kind {
             CallKind::Whole => all(group, whole).await?,
             CallKind::Get => all(group, || counter.get()).await?,
-            CallKind::Update => all(group, || counter.add(1)).await?,
+            CallKind::Update | CallKind::Posted => all(group, || counter.add(1)).await?,
             CallKind::Async => all(group, || counter.add_async(1)).await?,
             CallKind::OneWay => {
                 for _ in 0..group {
@@ -244,4 +255,20 @@ async fn measure_tokio(answers: bool, [group, groups, warm]: [usize; 3]) -> Resu
         }
     }
     Ok(begun.elapsed().as_secs_f64() * 1e6 / (group * groups) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_runs_where_its_calls_ask_for() {
+        for kind in [CallKind::Get, CallKind::Async, CallKind::Posted] {
+            let times = timings_on_motet(kind, 2, [3, 2, 1]).unwrap();
+            assert!(
+                times.len() == 2 && times.iter().all(|us| *us > 0.0),
+                "{kind:?}"
+            );
+        }
+    }
 }

@@ -18,7 +18,7 @@ const BINS: [f64; 31] = [
 
 /// How many of the timings of one run lie in each bin.
 pub(super) fn histogram(setting: &Setting) -> Case {
-    let motet = |kind| move || timings_on_motet(kind, TIMINGS, 1, MESSAGES).map(|us| counts(&us));
+    let motet = |kind| move || timings_on_motet(kind, TIMINGS, MESSAGES).map(|us| counts(&us));
     let go = Rc::clone(&setting.go);
     let count = Quantity::new("count of 30 timings", "");
     Case::new(Point::new().with("messages", MESSAGES[0]), &[count])

@@ -49,6 +49,20 @@ fn sem_g132_a_column_beyond_all_numbers_is_named() {
 }
 
 #[test]
+fn sem_g132_a_column_that_one_start_cannot_sum_ends_no_other_start() {
+    let huge = Points::new(vec![1.0, 1e200, -1e200], 1).unwrap();
+    assert!(is_of_one_start(&MiningError::Data(huge.too_large(0))));
+    let component = 0;
+    let problem = "it has no rows";
+    assert!(is_of_one_start(&MiningError::Degenerate {
+        component,
+        problem
+    }));
+    assert!(!is_of_one_start(&MiningError::Data(DataError::Empty)));
+    assert!(!is_of_one_start(&MiningError::Cancelled));
+}
+
+#[test]
 fn groups_whose_squares_are_numbers_around_their_means_only_are_fitted() {
     let row = |i: usize| {
         let far = 1e160 + (i * 7 % 5) as f64 * 1e150;

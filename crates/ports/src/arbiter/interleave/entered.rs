@@ -120,6 +120,7 @@ impl Drop for EnteredInterleave<'_> {
 impl EnteredInterleave<'_> {
     /// The same for a future, which may go on elsewhere.
     pub fn into_sent(self) -> SentInterleave {
+        // It has not ended: what it goes on as says so.
         let entered = ManuallyDrop::new(self);
         SentInterleave {
             shared: Arc::clone(entered.shared),

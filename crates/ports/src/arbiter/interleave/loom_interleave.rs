@@ -470,6 +470,44 @@ fn loom_a_handler_that_began_at_once_ends_elsewhere() {
     }
 }
 
+/// A handler that began at once is sent to another thread and ends there, an exclusive one before
+/// it has said that it stays: somebody who wants to be alone begins behind that, or not at once.
+#[test]
+fn loom_a_sent_handler_ends_elsewhere_against_at_once() {
+    for kind in [Kind::Concurrent, Kind::Exclusive] {
+        loom::model(move || {
+            let stage = Stage::new(Fairness::default());
+            let interleave = ActiveInterleave(Arc::clone(&stage.shared));
+            let entered = match kind {
+                Kind::Concurrent => interleave.try_concurrent(),
+                _ => interleave.try_exclusive(),
+            };
+            let sent = entered.expect("nobody else is here").into_sent();
+            stage.taken.fetch_add(1, Ordering::SeqCst);
+            let here_are = move |stage: &Stage, count| {
+                let at = match kind {
+                    Kind::Concurrent => &stage.readers,
+                    _ => &stage.writers,
+                };
+                at.store(count, Ordering::Relaxed);
+            };
+            here_are(&stage, 1);
+            let here = Arc::clone(&stage);
+            let ends = thread::spawn(move || {
+                set_thread_number(0);
+                here_are(&here, 0);
+                here.ran.fetch_add(1, Ordering::SeqCst);
+                drop(sent);
+            });
+            stage.at_once(Kind::Exclusive);
+            ends.join().unwrap();
+            stage.post(Kind::Exclusive);
+            let (ran, back) = stage.outcome();
+            assert_eq!((ran, back), (stage.taken.load(Ordering::SeqCst), 0));
+        });
+    }
+}
+
 /// A handler that begins at once against the end: it ends before, or does not begin.
 #[test]
 fn loom_at_once_against_teardown() {

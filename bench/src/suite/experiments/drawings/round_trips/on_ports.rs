@@ -1,6 +1,6 @@
 //! Handlers, services, nodes of a tree, and requests with a port for their answer.
 
-use super::trip::{Message, TripClient, Trips, WORKERS, both_sides, shared, timed};
+use super::trip::{Message, TripClient, Trips, both_sides, shared, timed};
 use crate::said::Said;
 use crate::suite::experiments::services::calls::{CallKind, timings_on_motet};
 use motet_ports::{Port, Receive, Reply, ReplyPort, reply};
@@ -73,10 +73,10 @@ pub(super) fn search(trips: Trips) -> Result<f64, String> {
     timed(&shared(&queue), trips, client)
 }
 
-/// A call of a service by an async method, which its caller begins.
+/// A call of a service from a worker that is none of the service's.
 pub(super) fn service(trips: Trips) -> Result<f64, String> {
     let messages = [trips.group, trips.groups, trips.first()];
-    let times = timings_on_motet(CallKind::Async, 1, WORKERS, messages)?;
+    let times = timings_on_motet(CallKind::Posted, 1, messages)?;
     Ok(times[0])
 }
 

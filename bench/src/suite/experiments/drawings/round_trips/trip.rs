@@ -10,7 +10,7 @@ use std::time::Instant;
 pub(super) type Message = [u64; 8];
 
 /// Threads of every dispatcher here.
-pub(super) const WORKERS: usize = 2;
+const WORKERS: usize = 2;
 
 /// How many trips are made.
 #[derive(Debug, Clone, Copy)]
