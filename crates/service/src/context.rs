@@ -112,6 +112,11 @@ impl CallContext {
         self.own.is_none() && is_free && trace.is_none() && trace_parent.is_none()
     }
 
+    /// Whether the call is captured whose handler runs: what it calls is, too.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.inherited.trace.is_some()
+    }
+
     /// The service whose handler runs where this is called, or its job.
     pub(crate) fn caller() -> Option<Arc<str>> {
         match CURRENT.is_set() {

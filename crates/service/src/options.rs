@@ -114,11 +114,13 @@ impl RequestEnvelope {
     /// It takes out of the options what it keeps.
     #[inline]
     pub(crate) fn new(
-        options: &mut Options,
+        options: Option<&mut Options>,
         context: Option<&CallContext>,
         clock: &Clock,
         trace: Option<CallTrace>,
     ) -> Self {
+        let mut says_nothing = Options::default();
+        let options = options.unwrap_or(&mut says_nothing);
         let own = options.within.map(|within| clock.in_future(within));
         let left = context.and_then(|context| context.inherited.deadline);
         let deadline = match (own, left) {

@@ -27,7 +27,7 @@ pub(super) fn of<S: Service>(cell: &Arc<ServiceCell<S>>) -> AtOnce<ContractOf<S>
 /// As `GetNow` says.
 fn get<S: Service>(
     slot: &SlotOf<S>,
-    options: &Options,
+    options: Option<&Options>,
     context: Option<&CallContext>,
 ) -> Option<GotState<ContractOf<S>>> {
     let (cell, _entered) = enter::<S>(slot, Group::Concurrent)?;
@@ -38,12 +38,12 @@ fn get<S: Service>(
 fn get_now<S: Service>(
     slot: &SlotOf<S>,
     cell: &ServiceCell<S>,
-    options: &Options,
+    options: Option<&Options>,
     context: Option<&CallContext>,
 ) -> GotState<ContractOf<S>> {
     let common = &*slot.common;
     common.admit_at_once(Verb::Get, Group::Concurrent, options, context)?;
-    common.has_version(options.if_version)?;
+    common.has_version(options.and_then(|options| options.if_version))?;
     // The state is read where the service is: that is quicker than to share the service.
     let read = cell.read(|service| {
         let begun = common.sampled(Figures::count(&common.figures.calls));
@@ -59,7 +59,7 @@ fn run<S: Service>(
     own: Arc<SlotOf<S>>,
     operation: &Operation,
     request: <ContractOf<S> as Contract>::Request,
-    options: &mut Options,
+    options: Option<&mut Options>,
     context: Option<&CallContext>,
     outcome: &mut Option<<ContractOf<S> as Contract>::Outcome>,
 ) -> RanOr<ContractOf<S>> {
@@ -71,8 +71,10 @@ fn run<S: Service>(
     };
     let (verb, group, common) = (operation.verb, operation.group, &*slot.common);
     // What is posted was let in there: a refusal is the poster's.
-    if !options.is_one_way
-        && let Err(fault) = common.admit_at_once(verb, group, options, context)
+    let says = |what: fn(&Options) -> bool| options.as_deref().is_some_and(what);
+    let is_one_way = says(|options| options.is_one_way);
+    if !is_one_way
+        && let Err(fault) = common.admit_at_once(verb, group, options.as_deref(), context)
     {
         return Ok(Err(fault));
     }
@@ -81,13 +83,16 @@ fn run<S: Service>(
         _ => Figures::count(&common.figures.calls),
     };
     let clock = common.shared.deadlines.clock();
-    let is_measured = options.at_once || common.lengths.is_unknown(operation);
+    let is_measured = says(|options| options.at_once) || common.lengths.is_unknown(operation);
     let (begun, calls) = match is_measured {
         true => (Some(clock.now()), 1),
         false => (common.sampled(before), ONE_IN),
     };
-    cx.envelope = RequestEnvelope::new(options, context, clock, None);
-    cx.context.inherited = cx.envelope.inherited();
+    // Else they are as they were made.
+    if options.is_some() || context.is_some() {
+        cx.envelope = RequestEnvelope::new(options, context, clock, None);
+        cx.context.inherited = cx.envelope.inherited();
+    }
     let ended = match group {
         Group::Exclusive => cell.change_now(slot, &cx, request, None, outcome),
         _ => {
@@ -103,7 +108,7 @@ fn run<S: Service>(
         Failed::Fault(fault) => fault,
         Failed::Panic(panicked) => {
             let fault = common.panic_fault(&panicked);
-            if options.is_one_way {
+            if is_one_way {
                 common.raise(panicked);
             }
             fault
@@ -166,7 +171,7 @@ impl Common {
         &self,
         verb: Verb,
         group: Group,
-        options: &Options,
+        options: Option<&Options>,
         context: Option<&CallContext>,
     ) -> Result<(), Fault> {
         self.admit(verb, group, options, context, true)?;

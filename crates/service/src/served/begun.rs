@@ -26,7 +26,7 @@ use std::time::Instant;
 pub(super) fn begin<S: Service>(
     own: Arc<SlotOf<S>>,
     request: <ContractOf<S> as Contract>::Request,
-    options: &mut Options,
+    options: Option<&mut Options>,
     context: Option<&CallContext>,
 ) -> BegunOr<ContractOf<S>> {
     let operation = ContractOf::<S>::operation(&request);
@@ -37,7 +37,7 @@ pub(super) fn begin<S: Service>(
         return Err((request, own));
     };
     let common = &served.slot.common;
-    if let Err(fault) = common.admit_at_once(verb, group, options, context) {
+    if let Err(fault) = common.admit_at_once(verb, group, options.as_deref(), context) {
         return Ok(BegunHandler::Ended(Err(fault)));
     }
     let clock = common.shared.deadlines.clock();

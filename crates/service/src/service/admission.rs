@@ -15,7 +15,7 @@ impl Common {
         context: Option<&CallContext>,
         waits: bool,
     ) -> Result<RequestEnvelope, Fault> {
-        self.admit(verb, group, options, context, waits)?;
+        self.admit(verb, group, Some(options), context, waits)?;
         if group == Group::Teardown && options.if_version.is_some() {
             // It is taken once: one that does not fit would end the service all the same.
             let reason = "what ends a service takes no version; read the state, and then end it";
@@ -31,7 +31,7 @@ impl Common {
             parent,
         });
         let clock = shared.deadlines.clock();
-        Ok(RequestEnvelope::new(options, context, clock, trace))
+        Ok(RequestEnvelope::new(Some(options), context, clock, trace))
     }
 
     /// What is refused without a look at the service.
@@ -40,15 +40,14 @@ impl Common {
         &self,
         verb: Verb,
         group: Group,
-        options: &Options,
+        options: Option<&Options>,
         context: Option<&CallContext>,
         waits: bool,
     ) -> Result<(), Fault> {
         let is_held = || {
             context.is_some_and(|context| context.is_held_by(self))
                 || options
-                    .chain
-                    .as_deref()
+                    .and_then(|options| options.chain.as_deref())
                     .is_some_and(|told| is_told(told, self))
         };
         if waits && group != Group::Independent && is_held() {
@@ -64,14 +63,15 @@ impl Common {
     pub(super) fn permit(
         &self,
         verb: Verb,
-        options: &Options,
+        options: Option<&Options>,
         context: Option<&CallContext>,
     ) -> Result<(), Fault> {
-        if options.is_own {
+        if options.is_some_and(|options| options.is_own) {
             return Ok(());
         }
         let inherited = || Some(&**context?.own.as_ref()?.path());
-        let Some(principal) = options.principal.as_deref().or_else(inherited) else {
+        let said = options.and_then(|options| options.principal.as_deref());
+        let Some(principal) = said.or_else(inherited) else {
             // Whoever is no principal is the program itself.
             return Ok(());
         };

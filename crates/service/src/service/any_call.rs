@@ -151,13 +151,11 @@ async fn ask_version(
 async fn ask(service: &Any, what: AnyUniform, mut options: Options) -> Result<(), Fault> {
     let (common, verb) = (service.common(), what.verb());
     let context = CallContext::inherited();
-    if let Some(context) = &context {
-        options.capture |= context.inherited.trace.is_some();
-    }
+    options.capture |= context.as_ref().is_some_and(CallContext::is_captured);
     if let AnyUniform::Patch(Patch::Entry(_)) = &what {
         // A rule for the verb alone is for the operations of the contract: their handlers look at
         // what is changed.
-        common.permit(Verb::Update, &options, context.as_ref())?;
+        common.permit(Verb::Update, Some(&options), context.as_ref())?;
     }
     let entered = match options.wait_for_room {
         true => common.enter_wait(verb, options, context).await?,

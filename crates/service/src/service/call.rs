@@ -27,7 +27,8 @@ use std::time::Duration;
 pub struct Call<C: Contract, T: Send + 'static> {
     client: Client<C>,
     make: Make<C, T>,
-    options: Options,
+    /// `None`: it says nothing. To make and to drop default options takes a tenth of a short call.
+    options: Option<Options>,
 }
 
 /// What is called.
@@ -64,17 +65,20 @@ pub(crate) enum Uniform<C: Contract> {
 
 impl<C: Contract, T: Send + 'static> Call<C, T> {
     pub(crate) fn new(client: Client<C>, make: Make<C, T>) -> Self {
-        let options = Options::default();
         Call {
             client,
             make,
-            options,
+            options: None,
         }
+    }
+
+    fn options(&mut self) -> &mut Options {
+        self.options.get_or_insert_default()
     }
 
     /// How long the answer may take.
     pub fn within(mut self, span: Duration) -> Self {
-        self.options.within = Some(span);
+        self.options().within = Some(span);
         self
     }
 
@@ -82,51 +86,51 @@ impl<C: Contract, T: Send + 'static> Call<C, T> {
     /// [`PreconditionFailed`](crate::FaultCode::PreconditionFailed). What ends a service takes no
     /// version: it is refused.
     pub fn if_version(mut self, version: u64) -> Self {
-        self.options.if_version = Some(version);
+        self.options().if_version = Some(version);
         self
     }
 
     /// What tells a repeated request from a new one. An exclusive operation with a key is carried
     /// out once, and its answer given again for 24 hours.
     pub fn key(mut self, key: &str) -> Self {
-        self.options.key = Some(key.into());
+        self.options().key = Some(key.into());
         self
     }
 
     /// Who calls.
     pub fn principal(mut self, name: &str) -> Self {
-        self.options.principal = Some(name.into());
+        self.options().principal = Some(name.into());
         self
     }
 
     /// Waits for room when as many operations wait as may.
     pub fn wait_for_room(mut self) -> Self {
-        self.options.wait_for_room = true;
+        self.options().wait_for_room = true;
         self
     }
 
     /// Has the node's debugger keep the request and its answer.
     pub fn capture(mut self) -> Self {
-        self.options.capture = true;
+        self.options().capture = true;
         self
     }
 
     /// By a job of the service itself, which may do what the service may.
     pub(crate) fn by_itself(mut self) -> Self {
-        self.options.is_own = true;
+        self.options().is_own = true;
         self
     }
 
     /// A header, which the handler finds by its type ([`Cx::header`](crate::Cx::header)). It does
     /// not leave the process.
     pub fn header(mut self, header: impl Any + Send + Sync) -> Self {
-        self.options.headers.push(Arc::new(header));
+        self.options().headers.push(Arc::new(header));
         self
     }
 
     /// All of that.
     pub fn with(mut self, options: Options) -> Self {
-        self.options = options;
+        self.options = Some(options);
         self
     }
 }
@@ -143,14 +147,16 @@ where
     fn into_future(mut self) -> Calling<T> {
         // The options stay where they are: to move them takes as long as a short handler.
         let context = CallContext::inherited();
-        if let Some(context) = &context {
-            self.options.capture |= context.inherited.trace.is_some();
+        if context.as_ref().is_some_and(CallContext::is_captured) {
+            self.options().capture = true;
         }
         let slot = match self.client.into_slot() {
             Ok(slot) => slot,
-            Err(remote) => return Calling(self.make.send(&remote, self.options)),
+            Err(remote) => {
+                return Calling(self.make.send(&remote, self.options.unwrap_or_default()));
+            }
         };
-        let options = &mut self.options;
+        let options = self.options.as_mut();
         Calling(match self.make {
             Make::Operation(request, reply, read) => {
                 match run(slot, request, options, context.as_ref()) {
@@ -161,11 +167,15 @@ where
                     }
                 }
             }
-            Make::Get(make, read) => match get(&slot, options, context.as_ref()) {
+            Make::Get(make, read) => match get(&slot, options.as_deref(), context.as_ref()) {
                 Some(state) => Stage::Done(Some(state.map(read))),
-                None => Make::Get(make, read).post(&slot, self.options, context),
+                None => {
+                    Make::Get(make, read).post(&slot, self.options.unwrap_or_default(), context)
+                }
             },
-            uniform @ Make::Uniform(..) => uniform.post(&slot, self.options, context),
+            uniform @ Make::Uniform(..) => {
+                uniform.post(&slot, self.options.unwrap_or_default(), context)
+            }
         })
     }
 }
@@ -184,18 +194,18 @@ impl<C: Contract, T: DeserializeOwned + Send + 'static> Make<C, T> {
 fn run<C: Contract>(
     slot: Arc<ServiceSlot<C>>,
     request: C::Request,
-    options: &mut Options,
+    options: Option<&mut Options>,
     context: Option<&CallContext>,
 ) -> RunOr<C> {
     let operation = C::operation(&request);
-    let may = || slot.direct(Some(operation), options, context);
+    let may = || slot.direct(Some(operation), options.as_deref(), context);
     // One that is async begins otherwise.
     let direct = (!operation.is_async).then(may).flatten();
     let Some(run) = direct.map(|at_once| at_once.run) else {
         return Err((request, slot));
     };
     let mut outcome = None;
-    let ran = match options.at_once {
+    let ran = match options.as_deref().is_some_and(|options| options.at_once) {
         true => {
             let common = Arc::clone(&slot.common);
             let run = || run(slot, operation, request, options, context, &mut outcome);
@@ -214,21 +224,21 @@ fn begin_or_post<C: Contract, T: DeserializeOwned + Send + 'static>(
     slot: Arc<ServiceSlot<C>>,
     request: C::Request,
     (reply, read): MadeOf<C, T>,
-    mut options: Options,
+    mut options: Option<Options>,
     context: Option<CallContext>,
 ) -> Stage<T> {
     let operation = C::operation(&request);
-    let may = || slot.direct(Some(operation), &options, context.as_ref());
+    let may = || slot.direct(Some(operation), options.as_ref(), context.as_ref());
     let direct = operation.is_async.then(may).flatten();
     let begun = match direct.map(|at_once| at_once.begin) {
-        Some(begin) => begin(slot, request, &mut options, context.as_ref()),
+        Some(begin) => begin(slot, request, options.as_mut(), context.as_ref()),
         None => Err((request, slot)),
     };
     match begun {
         Ok(begun) => begun.awaited(read),
         Err((request, slot)) => {
             let make = Make::Operation(request, reply, read);
-            make.post(&slot, options, context)
+            make.post(&slot, options.unwrap_or_default(), context)
         }
     }
 }
@@ -237,7 +247,7 @@ fn begin_or_post<C: Contract, T: DeserializeOwned + Send + 'static>(
 #[inline]
 fn get<C: Contract>(
     slot: &ServiceSlot<C>,
-    options: &Options,
+    options: Option<&Options>,
     context: Option<&CallContext>,
 ) -> Option<Result<Snapshot<C::State>, Fault>> {
     let direct = slot.direct(None, options, context)?;

@@ -64,7 +64,7 @@ impl Cx {
         };
         Cx::new(
             common,
-            RequestEnvelope::new(&mut options, None, clock, None),
+            RequestEnvelope::new(Some(&mut options), None, clock, None),
         )
     }
 

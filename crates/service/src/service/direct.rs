@@ -46,7 +46,7 @@ pub(crate) struct AtOnce<C: Contract> {
 
 /// Get, if it is let in. `None`: it would have to wait.
 pub(crate) type GetNow<C> =
-    fn(&ServiceSlot<C>, &Options, Option<&CallContext>) -> Option<GotState<C>>;
+    fn(&ServiceSlot<C>, Option<&Options>, Option<&CallContext>) -> Option<GotState<C>>;
 
 pub(crate) type GotState<C> = Result<Snapshot<<C as Contract>::State>, Fault>;
 
@@ -57,7 +57,7 @@ pub(crate) type RunNow<C> = fn(
     Arc<ServiceSlot<C>>,
     &Operation,
     <C as Contract>::Request,
-    &mut Options,
+    Option<&mut Options>,
     Option<&CallContext>,
     &mut Option<<C as Contract>::Outcome>,
 ) -> RanOr<C>;
@@ -67,7 +67,7 @@ pub(crate) type RunNow<C> = fn(
 pub(crate) type BeginNow<C> = fn(
     Arc<ServiceSlot<C>>,
     <C as Contract>::Request,
-    &mut Options,
+    Option<&mut Options>,
     Option<&CallContext>,
 ) -> BegunOr<C>;
 
@@ -276,7 +276,7 @@ impl<C: Contract> ServiceSlot<C> {
     pub(crate) fn direct(
         &self,
         operation: Option<&Operation>,
-        options: &Options,
+        options: Option<&Options>,
         context: Option<&CallContext>,
     ) -> Option<&AtOnce<C>> {
         let batches = self.batches.run_now();
@@ -301,16 +301,17 @@ impl Common {
     fn starts_at_once(
         &self,
         operation: Option<&Operation>,
-        options: &Options,
+        options: Option<&Options>,
         context: Option<&CallContext>,
         batches: &BatchesRun,
     ) -> bool {
-        let is_plain = options.key.is_none() && !options.capture;
+        let says = |what: fn(&Options) -> bool| options.is_some_and(what);
+        let is_plain = !says(|options| options.key.is_some() || options.capture);
         let fits = match operation {
             None => true,
             Some(operation) => {
                 let left = context.and_then(|context| context.inherited.deadline);
-                let has_deadline = options.within.is_some() || left.is_some();
+                let has_deadline = says(|options| options.within.is_some()) || left.is_some();
                 let group = match operation.group {
                     Group::Concurrent => true,
                     Group::Exclusive => !self.is_stored,
@@ -318,14 +319,15 @@ impl Common {
                 };
                 let short_enough = || match self.queue.is_own_worker() {
                     // Nobody waits for it: to hand it to another worker takes as long as it does.
-                    true if options.is_one_way => self.lengths.is_brief(operation),
+                    true if says(|options| options.is_one_way) => self.lengths.is_brief(operation),
                     true => {
                         let may = !operation.is_async || NESTS.get() < NESTED;
                         may && self.lengths.is_short(operation, has_deadline)
                     }
                     false => {
                         // Who has threads of its own may block.
-                        let may = options.at_once && !has_deadline && self.threads.is_none();
+                        let may = says(|options| options.at_once) && !has_deadline;
+                        let may = may && self.threads.is_none();
                         may && !operation.is_async && self.lengths.is_brief(operation)
                     }
                 };

@@ -32,7 +32,7 @@ pub(super) fn begin_one_way<C: Contract>(
     };
     let is_posted = context.as_ref().is_some_and(is_posted);
     options.is_one_way = true;
-    let direct = || slot.direct(Some(operation), &options, None);
+    let direct = || slot.direct(Some(operation), Some(&options), None);
     let at_once = (!is_posted).then(direct).flatten();
     let Some(run) = at_once.map(|at_once| at_once.run) else {
         return Ok(Some((request, options)));
@@ -43,10 +43,19 @@ pub(super) fn begin_one_way<C: Contract>(
     if let Some(context) = &context {
         options.inherit_trace(context);
     }
-    common.admit(operation.verb, operation.group, &options, None, false)?;
+    common.admit(operation.verb, operation.group, Some(&options), None, false)?;
     let slot = Arc::clone(slot);
     // Nothing of it is the poster's: neither a call, nor a panic beside the handler.
-    let run = || run(slot, operation, request, &mut options, None, &mut None);
+    let run = || {
+        run(
+            slot,
+            operation,
+            request,
+            Some(&mut options),
+            None,
+            &mut None,
+        )
+    };
     match CallContext::default().run_now(run) {
         // What it would be answered nobody hears.
         Ok(Ok(_answer)) => Ok(None),
