@@ -4,7 +4,7 @@ use super::call::call;
 use super::failure::Failure;
 use super::flow::{FlowCall, Step};
 use super::scope::Scope;
-use super::together::{Running, first_of};
+use super::together::Together;
 use super::{CallDone, Done, ItemDone, Run, StepDone, StepUndone, Undone, WorkflowsClient};
 use crate::{Cx, Fault, FaultCode, Value};
 use motet_ports::timer::sleep;
@@ -69,7 +69,7 @@ impl Carried<'_> {
         let is_left = |at: &usize| items.get(*at).is_none_or(|item| item.out.is_none());
         let mut left = (0..values.len()).filter(is_left);
         let most = self.step.most_at_once();
-        let mut running: Vec<Running<'_>> = Vec::new();
+        let mut running = Together::default();
         let mut failed: Option<Failure> = None;
         loop {
             while failed.is_none() && running.len() < most {
@@ -80,7 +80,7 @@ impl Carried<'_> {
             if running.is_empty() {
                 break;
             }
-            if let Err(failure) = first_of(&mut running).await {
+            if let Err(failure) = running.first().await {
                 failed = Some(failure.after(failed));
             }
         }

@@ -3,7 +3,7 @@
 use super::carry::Carried;
 use super::failure::Failure;
 use super::flow::{Flow, Step};
-use super::together::{Running, first_of};
+use super::together::Together;
 use super::{Begin, Done, Run, RunEnded, RunStatus, WorkflowsClient, WorkflowsRequest, undo};
 use crate::{Cx, Fault, FaultCode};
 use motet_dispatch::Causalities;
@@ -136,7 +136,7 @@ async fn carry_steps(
     flow: &Flow,
 ) -> Result<Option<Failure>, Fault> {
     let mut begun = vec![false; flow.steps.len()];
-    let mut running: Vec<Running<'_>> = Vec::new();
+    let mut running = Together::default();
     let mut failed: Option<Failure> = None;
     loop {
         let run = Arc::new(own.look(name.to_owned()).by_itself().await?);
@@ -158,7 +158,7 @@ async fn carry_steps(
         if running.is_empty() {
             return Ok(failed);
         }
-        if let Err(failure) = first_of(&mut running).await {
+        if let Err(failure) = running.first().await {
             failed = Some(failure.after(failed));
         }
     }
