@@ -8,7 +8,7 @@
 //!
 //! Reservations are made in one order everywhere, and never wait for an item: so they do not wait
 //! for each other. They wait for the answers of owners, for [`RESERVES`] at most: then all go back,
-//! and 1 again.
+//! and 1 again. Who wants something of the first port looks at one without an answer last, then.
 
 use crate::TakeError;
 use motet_ports::timer;
@@ -73,11 +73,18 @@ pub(crate) async fn take_one(mut parts: Vec<&mut dyn StepPart>) -> Result<usize,
     if parts.is_empty() {
         return Err(TakeError::Nothing);
     }
+    let mut silent = None;
     loop {
-        let at = first_ready(&mut parts).await?;
-        if parts[at].reserve().await? {
-            parts[at].take().await?;
-            return Ok(at);
+        let at = first_ready(&mut parts, silent).await?;
+        // An owner that does not answer keeps nobody from what others have.
+        let reserved = in_time(RESERVES, parts[at].reserve()).await;
+        match reserved.transpose()? {
+            Some(true) => {
+                parts[at].take().await?;
+                return Ok(at);
+            }
+            Some(false) => {}
+            None => silent = Some(at),
         }
     }
 }
@@ -157,12 +164,19 @@ pub(crate) async fn in_time<R>(limit: Duration, awaited: impl Future<Output = R>
     .await
 }
 
-/// The place of the first part whose port has what it wants.
-async fn first_ready(parts: &mut [&mut dyn StepPart]) -> Result<usize, TakeError> {
-    let mut waits: Vec<_> = parts.iter_mut().map(|part| part.ready()).collect();
+/// The place of the first part whose port has what it wants; `last` is looked at last.
+async fn first_ready(
+    parts: &mut [&mut dyn StepPart],
+    last: Option<usize>,
+) -> Result<usize, TakeError> {
+    let waits = parts.iter_mut().map(|part| part.ready()).enumerate();
+    let mut waits: Vec<_> = waits.collect();
+    // The others stay in their order.
+    waits.sort_by_key(|(at, _)| Some(*at) == last);
     poll_fn(|context| {
-        for (at, wait) in waits.iter_mut().enumerate() {
+        for (at, wait) in &mut waits {
             if let Poll::Ready(ready) = wait.as_mut().poll(context) {
+                let at = *at;
                 return Poll::Ready(ready.map(|()| at));
             }
         }
@@ -183,9 +197,63 @@ impl fmt::Display for StepName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
+    use motet_ports::Port;
     use motet_sync::atomic::{AtomicBool, Ordering};
+    use std::future;
     use std::pin::pin;
+    use std::sync::Arc;
     use std::task::{Context, Waker};
+
+    /// Its owner says that it has what is wanted.
+    struct OwnedPart {
+        /// Whether its owner says anything else.
+        answers: bool,
+    }
+
+    impl StepPart for OwnedPart {
+        fn name(&self) -> StepName {
+            StepName::Number(u64::from(self.answers))
+        }
+
+        fn ready(&mut self) -> StepFuture<'_, Result<(), TakeError>> {
+            Box::pin(future::ready(Ok::<_, TakeError>(())))
+        }
+
+        fn reserve(&mut self) -> StepFuture<'_, Result<bool, TakeError>> {
+            match self.answers {
+                true => Box::pin(future::ready(Ok::<_, TakeError>(true))),
+                false => Box::pin(future::pending::<Result<bool, TakeError>>()),
+            }
+        }
+
+        fn give_back(&mut self) -> StepFuture<'_, ()> {
+            Box::pin(future::ready(()))
+        }
+
+        fn take(&mut self) -> StepFuture<'_, Result<(), TakeError>> {
+            Box::pin(future::ready(Ok::<_, TakeError>(())))
+        }
+    }
+
+    #[test]
+    fn sem_g221_an_owner_that_does_not_answer_keeps_no_first_item_of_another() {
+        let replay = Replay::new(1);
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("takes")));
+        let told = Port::new();
+        let out = told.clone();
+        let takes = async move {
+            let (mut silent, mut other) =
+                (OwnedPart { answers: false }, OwnedPart { answers: true });
+            let at = take_one(vec![&mut silent as &mut dyn StepPart, &mut other]).await;
+            let _ = out.post(at);
+        };
+        spawn(&queue, takes).expect("the queue is open");
+        replay.run_for(RESERVES / 2);
+        assert_eq!(told.test(), None);
+        replay.run_for(RESERVES);
+        assert_eq!(told.test(), Some(Ok(1)));
+    }
 
     #[test]
     fn sem_g221_owners_are_told_beside_each_other() {

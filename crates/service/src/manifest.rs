@@ -84,6 +84,10 @@ enum Initial {
 const ONE_INITIAL: &str =
     "the first state is one of { value = ... } and { file = \"...\" }, a file of JSON";
 
+/// What is said of a first state that is written here and is `required`.
+const REQUIRED_VALUE: &str =
+    "required says whether a file must be there, and { value = ... } has none; leave required out";
+
 /// What is written of one. Read as an untagged one, a value would lie in memory twice.
 #[derive(Deserialize)]
 #[serde(
@@ -93,8 +97,8 @@ const ONE_INITIAL: &str =
 struct WrittenInitial {
     #[serde(default)]
     file: Option<String>,
-    #[serde(default = "yes")]
-    required: bool,
+    #[serde(default, deserialize_with = "some")]
+    required: Option<bool>,
     #[serde(default, deserialize_with = "some")]
     value: Option<Value>,
 }
@@ -105,8 +109,9 @@ impl<'de> Deserialize<'de> for Initial {
         match (written.file, written.value) {
             (Some(file), None) => Ok(Initial::File {
                 file,
-                required: written.required,
+                required: written.required.unwrap_or(true),
             }),
+            (None, Some(_)) if written.required.is_some() => Err(D::Error::custom(REQUIRED_VALUE)),
             (None, Some(value)) => Ok(Initial::Value { value }),
             (Some(_), Some(_)) | (None, None) => Err(D::Error::custom(ONE_INITIAL)),
         }
@@ -114,15 +119,16 @@ impl<'de> Deserialize<'de> for Initial {
 }
 
 /// A value that is there, also null.
-fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(from).map(Some)
+fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 /// A partner: a path, or the name of another record.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "a partner is a path, or { link = \"...\" } with the name of a record"
+    deny_unknown_fields,
+    expecting = "a partner is a path, or { link = \"...\" } with the name of a record, and no more"
 )]
 enum Link {
     Path(String),

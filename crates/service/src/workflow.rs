@@ -59,7 +59,6 @@ mod reference;
 mod run;
 mod runs;
 mod scope;
-mod together;
 mod undo;
 
 pub use flow::{Flow, Retry, Step, Undo};

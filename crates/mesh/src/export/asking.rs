@@ -8,6 +8,9 @@ use crate::held::count_with_held;
 use serde::Serialize;
 use std::sync::Arc;
 
+/// How many requests of another node wait at an exported port. Each takes some hundred bytes.
+pub(super) const WAITING: usize = 4096;
+
 impl<T: Serialize + Send + 'static> ExportedPort<T> {
     /// Answers once the port has so many items.
     pub(super) fn ask(
@@ -19,6 +22,8 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             request.answer(&ExportAnswer::Ready(self.own.clone()));
             return;
         }
+        let core = self.core.upgrade();
+        let is_here = core.is_some_and(|core| *core.name() == request.from);
         let (gone, begins, is_beyond) = {
             let mut state = self.state.lock();
             if state.ended {
@@ -28,6 +33,13 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             let asking = &mut state.asking;
             let gone = asking.extract_if(.., |(_, asking)| !asking.is_wanted());
             let gone: Vec<_> = gone.collect();
+            let of_taker = asking.iter().filter(|(_, it)| it.from == request.from);
+            if !is_here && of_taker.count() >= WAITING {
+                drop(state);
+                drop(gone);
+                let why = format!("{WAITING} of your node wait at the port; try again later");
+                return request.refuse(why);
+            }
             asking.push((count, request));
             let before = state.watched;
             state.watched = before.or(Some((count, count)));

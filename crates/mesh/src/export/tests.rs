@@ -1,7 +1,7 @@
 //! What an owner does when takers ask in other ways than steps do.
 
 use super::*;
-use crate::{LinkConfig, Node, SimulatedNetwork, TakeError, take_all};
+use crate::{CallError, LinkConfig, Node, SimulatedNetwork, TakeError, take_all};
 use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn, spawn_with_handle};
 use motet_ports::Receive;
 
@@ -274,6 +274,33 @@ fn sem_g221_who_asks_again_hears_that_it_has_its_items_however_busy_another_take
         "it is told that they are back in the port"
     );
     assert_eq!(port.item_count(), 1_100 - 1_051);
+    drop(exported);
+}
+
+#[test]
+fn sem_g217_so_many_of_a_node_wait_at_a_port_and_no_more() {
+    let (replay, _network, owner, taker) = two(10);
+    let port = Port::<u32>::new();
+    let exported = owner.export("n", &port).expect("a key");
+    replay.run();
+    let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("waits")));
+    let refused = Port::new();
+    for _ in 0..asking::WAITING + 3 {
+        let (asks, out) = (taker.clone(), refused.clone());
+        let waits = async move {
+            let (type_name, count) = (type_name::<u32>().to_owned(), 1);
+            let ready = ExportRequest::Ready { type_name, count };
+            let told = asks.call::<_, ExportAnswer>("n/.port", &ready).await;
+            if let Err(CallError::Failed(why)) = told {
+                let _ = out.post(why);
+            }
+        };
+        spawn(&queue, waits).expect("the queue is open");
+    }
+    replay.run_for(Duration::from_secs(1));
+    let refused = refused.items();
+    assert_eq!(refused.len(), 3);
+    assert!(refused[0].contains("wait at the port"), "{refused:?}");
     drop(exported);
 }
 

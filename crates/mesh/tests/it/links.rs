@@ -1,10 +1,10 @@
 //! Links that break, nodes that come back, and bytes that are no frames.
 
-use crate::nodes::{Net, waiting};
+use crate::nodes::{Net, WrappedCarrier, waiting};
 use motet_dispatch::{QueueConfig, Replay};
 use motet_mesh::{
-    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Gap, LinkConfig, Node, PeerChange,
-    PeerName, Qos, Request, SimulatedNetwork, SubscribeConfig,
+    Carrier, CarrierEvent, Gap, LinkConfig, Node, PeerChange, PeerName, Qos, Request,
+    SimulatedNetwork, SubscribeConfig,
 };
 use motet_ports::Port;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -161,71 +161,32 @@ fn one_reader_that_stops_does_not_hold_back_the_others() {
     );
 }
 
-/// A carrier whose caller is suspended as he sends, once: the link breaks, and works again,
-/// before he goes on.
-struct Suspended {
-    carrier: Arc<dyn Carrier>,
-    net: Arc<Net>,
-    once: AtomicBool,
-}
-
-impl Suspended {
-    fn new(net: &Arc<Net>, name: &str) -> Arc<Self> {
-        Arc::new(Suspended {
-            carrier: net.network.carrier(name),
-            net: Arc::clone(net),
-            once: AtomicBool::new(false),
-        })
-    }
-
-    fn suspends(&self) {
-        if self.once.swap(false, Ordering::Relaxed) {
+/// A carrier whose caller is suspended as he sends, once this is said: the link breaks, and works
+/// again, before he goes on.
+fn suspending(net: &Arc<Net>, name: &str) -> (Arc<dyn Carrier>, Arc<AtomicBool>) {
+    let (own, once) = (Arc::clone(net), Arc::new(AtomicBool::new(false)));
+    let is_next = Arc::clone(&once);
+    let suspends = move || {
+        if is_next.swap(false, Ordering::Relaxed) {
             let second = Duration::from_secs(1);
-            self.net.network.cut("a", "b");
-            self.net.replay.run_for(second);
-            self.net.network.mend("a", "b");
-            self.net.replay.run_for(second);
+            own.network.cut("a", "b");
+            own.replay.run_for(second);
+            own.network.mend("a", "b");
+            own.replay.run_for(second);
         }
-    }
-}
-
-impl Carrier for Suspended {
-    fn name(&self) -> PeerName {
-        self.carrier.name()
-    }
-
-    fn send(
-        &self,
-        to: &PeerName,
-        frame: Vec<u8>,
-        priority: FramePriority,
-    ) -> Result<(), CarrierError> {
-        self.suspends();
-        self.carrier.send(to, frame, priority)
-    }
-
-    fn send_all(
-        &self,
-        to: &PeerName,
-        link: u64,
-        frames: &Frames,
-        priority: FramePriority,
-    ) -> Result<(), CarrierError> {
-        self.suspends();
-        self.carrier.send_all(to, link, frames, priority)
-    }
-
-    fn events(&self) -> Port<CarrierEvent> {
-        self.carrier.events()
-    }
+    };
+    let carrier: Arc<dyn Carrier> = Arc::new(WrappedCarrier {
+        before: Box::new(suspends),
+        ..WrappedCarrier::new(net.network.carrier(name))
+    });
+    (carrier, once)
 }
 
 /// Publishes 1, 2 and 3. When 3 is sent, the link by which 2 is on its way breaks, and another one
 /// works. Then 4 is published. What comes, and what the publisher has been told.
 fn with_a_suspended_sender(qos: Qos) -> (Vec<(u32, Option<Gap>)>, Vec<Gap>) {
     let net = Arc::new(Net::new(3));
-    let suspended = Suspended::new(&net, "a");
-    let carrier: Arc<dyn Carrier> = Arc::clone(&suspended) as _;
+    let (carrier, once) = suspending(&net, "a");
     let publisher = Node::join(&carrier, 1, net.queue("a"));
     let subscriber = net.node("b", 1);
     let samples = subscriber
@@ -236,7 +197,7 @@ fn with_a_suspended_sender(qos: Qos) -> (Vec<(u32, Option<Gap>)>, Vec<Gap>) {
     topic.publish(1).unwrap();
     net.replay.run();
     topic.publish(2).unwrap();
-    suspended.once.store(true, Ordering::Relaxed);
+    once.store(true, Ordering::Relaxed);
     topic.publish(3).unwrap();
     net.replay.run();
     topic.publish(4).unwrap();
@@ -261,12 +222,11 @@ fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
 #[test]
 fn sem_g227_what_is_said_by_an_earlier_link_does_not_go_by_a_later_one() {
     let net = Arc::new(Net::new(5));
-    let suspended = Suspended::new(&net, "a");
-    let carrier: Arc<dyn Carrier> = Arc::clone(&suspended) as _;
+    let (carrier, once) = suspending(&net, "a");
     let node = Node::join(&carrier, 1, net.queue("a"));
     let hears = net.network.carrier("b");
     net.replay.run();
-    suspended.once.store(true, Ordering::Relaxed);
+    once.store(true, Ordering::Relaxed);
     let port = Port::<Request<u32, u32>>::new();
     let _server = node.serve("k", &port).unwrap();
     net.replay.run();

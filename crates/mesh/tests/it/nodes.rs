@@ -32,15 +32,64 @@ impl Net {
     }
 }
 
-/// A carrier whose frames come together: those of 2 ms.
-pub(crate) struct Together {
-    carrier: Arc<dyn Carrier>,
+/// A carrier around another one. It tells its node that this may do all.
+pub(crate) struct WrappedCarrier {
+    pub(crate) carrier: Arc<dyn Carrier>,
+    /// What the node is told; else that of the other one.
+    pub(crate) events: Port<CarrierEvent>,
+    /// What comes before each time that the node sends.
+    pub(crate) before: Box<dyn Fn() + Send + Sync>,
+}
+
+impl WrappedCarrier {
+    pub(crate) fn new(carrier: Arc<dyn Carrier>) -> Self {
+        WrappedCarrier {
+            events: carrier.events(),
+            carrier,
+            before: Box::new(|| ()),
+        }
+    }
+}
+
+impl Carrier for WrappedCarrier {
+    fn name(&self) -> PeerName {
+        self.carrier.name()
+    }
+
+    fn send(
+        &self,
+        to: &PeerName,
+        frame: Vec<u8>,
+        priority: FramePriority,
+    ) -> Result<(), CarrierError> {
+        (self.before)();
+        self.carrier.send(to, frame, priority)
+    }
+
+    fn send_all(
+        &self,
+        to: &PeerName,
+        link: u64,
+        frames: &Frames,
+        priority: FramePriority,
+    ) -> Result<(), CarrierError> {
+        (self.before)();
+        self.carrier.send_all(to, link, frames, priority)
+    }
+
+    fn events(&self) -> Port<CarrierEvent> {
+        self.events.clone()
+    }
+}
+
+/// Frames that are told together: those of 2 ms.
+struct HeldFrames {
     events: Port<CarrierEvent>,
     /// Each behind its length.
     held: Mutex<Vec<(PeerName, Vec<u8>)>>,
 }
 
-impl Together {
+impl HeldFrames {
     fn hold(&self, peer: PeerName, frame: &[u8]) {
         let mut held = self.held.lock();
         if held.last().is_none_or(|(last, _)| *last != peer) {
@@ -63,46 +112,18 @@ impl Together {
     }
 }
 
-impl Carrier for Together {
-    fn name(&self) -> PeerName {
-        self.carrier.name()
-    }
-
-    fn send(
-        &self,
-        to: &PeerName,
-        frame: Vec<u8>,
-        priority: FramePriority,
-    ) -> Result<(), CarrierError> {
-        self.carrier.send(to, frame, priority)
-    }
-
-    fn send_all(
-        &self,
-        to: &PeerName,
-        link: u64,
-        frames: &Frames,
-        priority: FramePriority,
-    ) -> Result<(), CarrierError> {
-        self.carrier.send_all(to, link, frames, priority)
-    }
-
-    fn events(&self) -> Port<CarrierEvent> {
-        self.events.clone()
-    }
-}
-
 impl Net {
     /// A node whose frames come together.
     pub(crate) fn together(&self, name: &str) -> Node {
-        let together = Arc::new(Together {
-            carrier: self.network.carrier(name),
-            events: Port::new(),
-            held: Mutex::default(),
-        });
-        let (this, clock) = (Arc::clone(&together), self.replay.clock());
+        let (events, held) = (Port::new(), Mutex::default());
+        let wrapped = WrappedCarrier {
+            events: events.clone(),
+            ..WrappedCarrier::new(self.network.carrier(name))
+        };
+        let (this, clock) = (Arc::new(HeldFrames { events, held }), self.replay.clock());
+        let came = wrapped.carrier.events();
         let brings = async move {
-            while let Ok(event) = this.carrier.events().recv().or_closed().await {
+            while let Ok(event) = came.recv().or_closed().await {
                 if let CarrierEvent::Frame(peer, frame) = event {
                     this.hold(peer, &frame);
                     let this = Arc::clone(&this);
@@ -114,7 +135,7 @@ impl Net {
             }
         };
         let _ = spawn(&self.queue("brings"), brings);
-        let carrier: Arc<dyn Carrier> = together;
+        let carrier: Arc<dyn Carrier> = Arc::new(wrapped);
         Node::join(&carrier, 1, self.queue(name))
     }
 }

@@ -1,10 +1,9 @@
 //! Members that may do some things only.
 
-use crate::nodes::Net;
+use crate::nodes::{Net, WrappedCarrier};
 use motet_mesh::{
-    CallError, Carrier, CarrierError, CarrierEvent, Deed, FramePriority, Frames, Key, LogConfig,
-    MeshError, MeshRights, Node, NotAllowed, Overlay, OverlayConfig, PeerChange, PeerInfo,
-    PeerName, Qos, Request, SubscribeConfig, Subscription,
+    CallError, Carrier, Deed, Key, LogConfig, MeshError, MeshRights, Node, NotAllowed, Overlay,
+    OverlayConfig, PeerChange, PeerInfo, Qos, Request, SubscribeConfig, Subscription,
 };
 use motet_ports::Port;
 use motet_testkit::Log;
@@ -15,40 +14,10 @@ fn rights(publish: &[&str], subscribe: &[&str]) -> MeshRights {
     MeshRights::only(keys(publish), keys(subscribe))
 }
 
-/// The carrier of a node that takes itself for one that may do all. The others know better.
-struct Lies(Arc<dyn Carrier>);
-
-impl Carrier for Lies {
-    fn name(&self) -> PeerName {
-        self.0.name()
-    }
-
-    fn send(
-        &self,
-        to: &PeerName,
-        frame: Vec<u8>,
-        priority: FramePriority,
-    ) -> Result<(), CarrierError> {
-        self.0.send(to, frame, priority)
-    }
-
-    fn send_all(
-        &self,
-        to: &PeerName,
-        link: u64,
-        frames: &Frames,
-        priority: FramePriority,
-    ) -> Result<(), CarrierError> {
-        self.0.send_all(to, link, frames, priority)
-    }
-
-    fn events(&self) -> Port<CarrierEvent> {
-        self.0.events()
-    }
-}
-
+/// A node that takes itself for one that may do all. The others know better.
 fn liar(net: &Net, name: &str, rights: MeshRights) -> Node {
-    let carrier: Arc<dyn Carrier> = Arc::new(Lies(net.network.carrier_with(name, rights)));
+    let carrier = WrappedCarrier::new(net.network.carrier_with(name, rights));
+    let carrier: Arc<dyn Carrier> = Arc::new(carrier);
     Node::join(&carrier, 1, net.queue(name))
 }
 

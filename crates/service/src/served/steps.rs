@@ -48,8 +48,8 @@ pub(super) trait ServedSteps: AnyServed {
     fn new_value(&self, state: &(dyn Any + Send)) -> Result<Value, Fault>;
     /// What tells the schema of its state from another.
     fn schema_hash(&self) -> u64;
-    /// Sets the state. The caller has the service alone.
-    fn set(&self, service: &mut AnyOne, state: NewState) -> Result<(), Fault>;
+    /// Sets the state: it as JSON, if that was needed. The caller has the service alone.
+    fn set(&self, service: &mut AnyOne, state: NewState) -> Result<Option<Value>, Fault>;
     /// Has subscribers told of the whole state, of this version.
     fn telling_all<'a>(&'a self, version: u64, service: &AnyOne) -> Untold<'a>;
 
@@ -114,7 +114,8 @@ impl<S: Service> ServedSteps for Served<S> {
         schema_hash::<ContractOf<S>>()
     }
 
-    fn set(&self, service: &mut AnyOne, state: NewState) -> Result<(), Fault> {
+    fn set(&self, service: &mut AnyOne, state: NewState) -> Result<Option<Value>, Fault> {
+        let mut written = None;
         let state: Box<StateOf<S>> = match state {
             NewState::Whole(state) => {
                 let state = state.downcast();
@@ -126,7 +127,7 @@ impl<S: Service> ServedSteps for Served<S> {
                 patch.apply(&mut value)?;
                 let state: Box<StateOf<S>> = Box::new(from_value("the patched state", value)?);
                 if let Some(entry) = entry {
-                    entry.check(&to_value(&*state)?)?;
+                    entry.check(written.insert(to_value(&*state)?))?;
                 }
                 state
             }
@@ -136,7 +137,7 @@ impl<S: Service> ServedSteps for Served<S> {
         let service = service.expect("an exclusive handler is alone");
         service.state_mut().set(*state);
         service.state_mut().take_changed();
-        Ok(())
+        Ok(written)
     }
 
     fn telling_all<'a>(&'a self, version: u64, service: &AnyOne) -> Untold<'a> {

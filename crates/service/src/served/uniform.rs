@@ -116,7 +116,11 @@ async fn set(
     let Some(mut service) = served.take() else {
         return giving.give(Err(common.absence()));
     };
-    let set = served.set(&mut service, state);
+    let is_stored = is_stored_each_time(&**served);
+    let (set, written) = match served.set(&mut service, state) {
+        Ok(written) => (Ok(()), written.filter(|_| is_stored)),
+        Err(fault) => (Err(fault), None),
+    };
     if set.is_ok() {
         common.next_version();
     }
@@ -125,13 +129,14 @@ async fn set(
     if let Some(keyed) = keyed {
         common.keep(keyed, answer.clone().map(|()| Value::Null));
     }
-    if is_to_be_stored
-        && is_stored_each_time(&**served)
-        && let Err(fault) = commit(&**served, served.state_value(&service)).await
-    {
-        drop(service);
-        giving.give(Err(fault.clone()));
-        return restart(Arc::clone(served), &fault);
+    if is_to_be_stored && is_stored {
+        // A large state is written once where it can be.
+        let written = written.map_or_else(|| served.state_value(&service), Ok);
+        if let Err(fault) = commit(&**served, written).await {
+            drop(service);
+            giving.give(Err(fault.clone()));
+            return restart(Arc::clone(served), &fault);
+        }
     }
     if is_to_be_stored {
         store_later(served);

@@ -10,9 +10,11 @@
 
 use super::slot::OperationItem;
 use crate::Contract;
+use motet_dispatch::drop_each;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
+use std::mem;
 
 /// The changes of a service that wait, and whose handlers do not.
 pub(crate) struct Batches<C: Contract> {
@@ -37,6 +39,13 @@ struct WaitingService<C: Contract> {
     counts: VecDeque<usize>,
     /// Whether the youngest batch takes more.
     is_open: bool,
+}
+
+impl<C: Contract> Drop for WaitingService<C> {
+    /// One by one: two panics of what users gave would end the process.
+    fn drop(&mut self) {
+        drop_each(mem::take(&mut self.items));
+    }
 }
 
 /// A batch that is handled.
@@ -107,7 +116,7 @@ impl<C: Contract> Batches<C> {
             waiting.is_open = false;
         }
         let later = waiting.items.split_off(count);
-        std::mem::replace(&mut waiting.items, later)
+        mem::replace(&mut waiting.items, later)
     }
 }
 

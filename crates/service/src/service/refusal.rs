@@ -3,7 +3,9 @@
 use super::slot::{OperationItem, ServiceSlot};
 use crate::Contract;
 use crate::queue::Queue;
+use motet_dispatch::drop_each;
 use motet_ports::{Port, Receive};
+use motet_sync::FirstPanic;
 use std::sync::Arc;
 
 impl<C: Contract> ServiceSlot<C> {
@@ -34,10 +36,15 @@ impl<C: Contract> ServiceSlot<C> {
 
 /// Refuses the oldest batch.
 fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
+    let mut panics = FirstPanic::default();
     for item in slot.batches.take() {
-        drop(item.room);
-        item.what.refuse(slot.common.absence());
+        // What one of them drops keeps no other from its answer.
+        panics.catch(move || {
+            drop(item.room);
+            item.what.refuse(slot.common.absence());
+        });
     }
+    panics.resume();
 }
 
 fn refuse_at<C: Contract, T: Send + 'static>(
@@ -49,7 +56,7 @@ fn refuse_at<C: Contract, T: Send + 'static>(
     if Receive::persistent(port, refuse).activate(&queue).is_err() {
         // The node has stopped: items that are dropped tell their callers.
         while port.test().is_some() {
-            drop(slot.batches.take());
+            drop_each(slot.batches.take());
         }
     }
 }

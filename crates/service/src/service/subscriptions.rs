@@ -17,10 +17,12 @@ use super::any_notification::AnyNotification;
 use super::new_subscription::NewSubscription;
 use crate::json::To;
 use crate::{Contract, Event, Notification, StateRef, Subscribe, SubscriptionInfo};
+use motet_dispatch::drop_each;
 use motet_ports::Port;
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::{FirstPanic, Mutex};
 use std::collections::{BTreeMap, VecDeque};
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 use target::{Target, Written};
@@ -109,9 +111,10 @@ impl<C: Contract> Subscriptions<C> {
         inner.entries.insert(id, entry);
         drop(inner);
         // What destructors of notifications do waits for nobody: here, and below.
-        drop(replaced);
+        drop_each(replaced);
         let most = left.map_or(HISTORY, |left| left.min(HISTORY as u64) as usize);
-        for notification in first.into_iter().take(most) {
+        let mut first = first.into_iter();
+        for notification in first.by_ref().take(most) {
             if target.coalesces() && target.is_full() {
                 if !target.is_counted || self.count(id) {
                     target.coalesce(version, state());
@@ -122,6 +125,7 @@ impl<C: Contract> Subscriptions<C> {
                 break;
             }
         }
+        drop_each(first);
         id
     }
 
@@ -156,7 +160,10 @@ impl<C: Contract> Subscriptions<C> {
             .map(|(id, entry)| (*id, entry.target()))
             .collect();
         drop(inner);
-        drop((forgotten, expired));
+        // Two panics at a time would end the process, and one of them keeps nobody from being told.
+        let mut panics = FirstPanic::default();
+        panics.catch(|| drop_each(forgotten));
+        panics.catch(|| drop_each(expired));
         let mut written = None;
         for (id, target) in targets {
             if !(target.coalesces() && target.is_full()) {
@@ -165,18 +172,24 @@ impl<C: Contract> Subscriptions<C> {
                 target.coalesce(notification.version, state());
             }
         }
+        panics.resume();
     }
 
     /// Tells all that nothing follows.
     pub(crate) fn end(&self, version: u64) {
         let mut inner = self.inner.lock();
         inner.ended = true;
-        let entries = std::mem::take(&mut inner.entries);
+        let entries = mem::take(&mut inner.entries);
         drop(inner);
+        let mut panics = FirstPanic::default();
         for entry in entries.into_values() {
-            let last = Notification::new(version, Event::Gone);
-            entry.target().post(&last, &mut None);
+            // What one of them drops keeps no other from being told.
+            panics.catch(move || {
+                let last = Notification::new(version, Event::Gone);
+                entry.target().post(&last, &mut None);
+            });
         }
+        panics.resume();
     }
 
     /// The subscriptions at work.
@@ -293,6 +306,16 @@ impl<C: Contract> Inner<C> {
             None if how.sync => whole(false),
             None => Vec::new(),
         }
+    }
+}
+
+impl<C: Contract> Drop for Inner<C> {
+    /// One by one: two panics of what users gave would end the process.
+    fn drop(&mut self) {
+        let mut panics = FirstPanic::default();
+        panics.catch(|| drop_each(mem::take(&mut self.entries).into_values()));
+        panics.catch(|| drop_each(mem::take(&mut self.history)));
+        panics.resume();
     }
 }
 

@@ -4,9 +4,10 @@ use super::call::call;
 use super::failure::Failure;
 use super::flow::{FlowCall, Step};
 use super::scope::Scope;
-use super::together::{Running, first_of};
 use super::{CallDone, Done, ItemDone, Run, StepDone, StepUndone, Undone, WorkflowsClient};
 use crate::{Cx, Fault, FaultCode, Value};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use motet_ports::timer::sleep;
 use std::time::Duration;
 
@@ -69,18 +70,18 @@ impl Carried<'_> {
         let is_left = |at: &usize| items.get(*at).is_none_or(|item| item.out.is_none());
         let mut left = (0..values.len()).filter(is_left);
         let most = self.step.most_at_once();
-        let mut running: Vec<Running<'_>> = Vec::new();
+        let mut running = FuturesUnordered::new();
         let mut failed: Option<Failure> = None;
         loop {
             while failed.is_none() && running.len() < most {
                 let Some(at) = left.next() else { break };
                 let faults = items.get(at).map_or(0, |item| item.faults);
-                running.push(Box::pin(self.carry_item(run, at, &values[at], faults)));
+                running.push(self.carry_item(run, at, &values[at], faults));
             }
-            if running.is_empty() {
+            let Some(ended) = running.next().await else {
                 break;
-            }
-            if let Err(failure) = first_of(&mut running).await {
+            };
+            if let Err(failure) = ended {
                 failed = Some(failure.after(failed));
             }
         }

@@ -3,9 +3,10 @@
 use super::carry::Carried;
 use super::failure::Failure;
 use super::flow::{Flow, Step};
-use super::together::{Running, first_of};
 use super::{Begin, Done, Run, RunEnded, RunStatus, WorkflowsClient, WorkflowsRequest, undo};
 use crate::{Cx, Fault, FaultCode};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use motet_dispatch::Causalities;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -136,7 +137,7 @@ async fn carry_steps(
     flow: &Flow,
 ) -> Result<Option<Failure>, Fault> {
     let mut begun = vec![false; flow.steps.len()];
-    let mut running: Vec<Running<'_>> = Vec::new();
+    let mut running = FuturesUnordered::new();
     let mut failed: Option<Failure> = None;
     loop {
         let run = Arc::new(own.look(name.to_owned()).by_itself().await?);
@@ -152,13 +153,13 @@ async fn carry_steps(
                     run: name,
                     step,
                 };
-                running.push(Box::pin(async move { step.carry_out(&run).await }));
+                running.push(async move { step.carry_out(&run).await });
             }
         }
-        if running.is_empty() {
+        let Some(ended) = running.next().await else {
             return Ok(failed);
-        }
-        if let Err(failure) = first_of(&mut running).await {
+        };
+        if let Err(failure) = ended {
             failed = Some(failure.after(failed));
         }
     }

@@ -375,9 +375,21 @@ fn sem_g390_a_text_that_is_no_manifest_is_refused_with_its_place() {
                 "one of { value = ... }",
             ),
             ("state = { file = \"a\", requird = false }", "requird"),
+            (
+                "state = { value = 1, required = false }",
+                "leave required out",
+            ),
+            (
+                "state = { required = false, value = {} }",
+                "leave required out",
+            ),
             ("persist = true", "\"on-save\" or { interval_ms"),
             ("persist = \"always\"", "\"on-save\" or { interval_ms"),
             ("partners = { other = 1 }", "{ link = \"...\" }"),
+            (
+                "partners = { other = { link = \"right\", optional = true } }",
+                "{ link = \"...\" }",
+            ),
         ] {
             let record = format!("[[service]]\ntype = \"left\"\n{wrong}\n");
             let fault = node.load([record.as_str()]).await.unwrap_err();

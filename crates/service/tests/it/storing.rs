@@ -6,7 +6,8 @@ use motet_dispatch::Replay;
 use motet_ports::timer::sleep;
 use motet_service::robot::{self, ExplorerClient, SensorClient};
 use motet_service::{
-    Create, Fault, Node, Persist, Service, State, Store, Supervise, contract, data,
+    Create, EntryChange, Fault, Node, Options, Persist, Service, State, Store, Supervise, Value,
+    contract, data,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,6 +84,25 @@ fn sem_g609_the_changes_of_a_period_are_stored_once_and_the_last_at_the_end() {
     });
     let last = store.commits.lock().last().cloned().unwrap();
     assert!(last.contains("pears"), "{last}");
+}
+
+#[test]
+fn sem_g611_an_entry_that_was_changed_is_stored_with_its_state() {
+    let store = Noted::default();
+    let replay = Replay::new(1);
+    let node = node_with(&replay, store.clone());
+    replay_with(&replay, &node, async |node| {
+        let create = Create::<CornerShop>::of().at("/shop");
+        let shop = node.create(create.persist(Persist::Each)).await.unwrap();
+        shop.upsert(Line::new("pears", 3)).await.unwrap();
+        let any = node.find("/shop").unwrap();
+        let figs = EntryChange::Upsert(Value::from(2));
+        let changed = any.change_entry("/items/figs", figs, Options::default());
+        assert!(changed.await.unwrap().created);
+    });
+    let last = store.commits.lock().last().cloned().unwrap();
+    assert!(last.contains("\"figs\":2"), "{last}");
+    assert!(last.contains("\"pears\":3"), "{last}");
 }
 
 #[test]
