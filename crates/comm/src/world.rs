@@ -3,6 +3,7 @@
 mod limited;
 mod profiled;
 mod replayed;
+mod workers;
 
 use crate::fabric::Later;
 use crate::limit::SendLimit;
@@ -43,6 +44,8 @@ enum WorldKind {
     Threads {
         ranks: usize,
         workers: Option<usize>,
+        /// The most workers, where neither `workers` nor `cores` says how many.
+        most: usize,
         pin: Option<bool>,
         cores: Vec<usize>,
         patience: Duration,
@@ -90,6 +93,7 @@ impl World {
             place: WorldKind::Threads {
                 ranks,
                 workers: None,
+                most: usize::MAX,
                 pin: None,
                 cores: Vec::new(),
                 patience: PATIENCE,
@@ -155,14 +159,6 @@ impl World {
             *over = Over::Memory;
         }
         WeakWorld { world, processes }
-    }
-
-    /// The number of threads for the ranks of [`World::threads`]; at most one per rank is used.
-    pub fn workers(mut self, count: usize) -> Self {
-        if let WorldKind::Threads { workers, .. } = &mut self.place {
-            *workers = Some(count.max(1));
-        }
-        self
     }
 
     /// Whether each thread of [`World::threads`] is bound to a core. By default they are if there
@@ -317,22 +313,16 @@ impl World {
     fn config(&self) -> (ThreadsConfig, Option<MutexGuard<'_, u16>>) {
         let WorldKind::Threads {
             ranks,
-            workers,
             pin,
             cores: stated,
             patience,
             over,
+            ..
         } = &self.place
         else {
             unreachable!("a world of one rank is run by itself")
         };
-        let (ranks, cores) = (*ranks, thread::cores());
-        let each = if stated.is_empty() {
-            cores
-        } else {
-            stated.len()
-        };
-        let workers = workers.unwrap_or(each).min(ranks);
+        let (ranks, workers, cores) = (*ranks, self.thread_count(), thread::cores());
         // Processes of one machine would be bound to the same cores.
         let pin = pin.unwrap_or(workers == cores && !matches!(over, Over::Processes(_)));
         let mut guard = None;

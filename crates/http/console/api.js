@@ -33,8 +33,11 @@ const encoded = (path) => path.split('/').map(encodeURIComponent).join('/');
 
 async function sent(path, init) {
   for (;;) {
+    const token = sessionStorage.getItem(KEY);
     const response = await fetch(path, { ...init, headers: heads(init.headers), cache: 'no-store' });
-    if (response.status !== 401 || !(await onUnknown())) return response;
+    if (response.status !== 401) return response;
+    // Another request may have asked for one meanwhile.
+    if (sessionStorage.getItem(KEY) === token && !(await onUnknown())) return response;
   }
 }
 

@@ -118,8 +118,8 @@ impl Cx {
         job_of(self).map(|job| job.client.path())
     }
 
-    /// Ranks behind this operation. They run on threads for calls that block, when the node has
-    /// cores for them.
+    /// Ranks behind this operation. They run on threads of their own, when the node has cores for
+    /// them.
     pub fn ranks(&self, world: World) -> Ranks {
         Ranks {
             cx: self.clone(),
@@ -211,6 +211,13 @@ fn job_of(cx: &Cx) -> Option<&JobHandle> {
 pub struct JobResult(pub(crate) Value);
 
 /// A world of ranks behind an operation: made by [`Cx::ranks`].
+///
+/// The cores of a node ([`NodeBuilder::cores`](crate::NodeBuilder::cores)) are for threads that
+/// services have for themselves ([`Create::threads`](crate::Create::threads)) and for the worlds of
+/// jobs. Such a service takes as many as it has threads, until these have ended. Worlds share the
+/// rest, at least one core, and wait in line for it. Not counted are the workers of the host, which
+/// sleep while they have nothing to do, threads for calls that block, other nodes of the process,
+/// and worlds that run outside of jobs.
 #[must_use = "ranks do nothing until they run"]
 pub struct Ranks {
     cx: Cx,
@@ -226,7 +233,9 @@ impl Ranks {
     }
 
     /// Runs `body` on every rank and waits for all; results in rank order. It waits in line until
-    /// the node has as many cores free as there are ranks, or all.
+    /// the node has as many cores free as there are ranks, or all that there are for worlds. The
+    /// job's status says so meanwhile. The ranks run on no more threads than that, unless the world
+    /// says how many ([`World::workers`], [`World::cores`]).
     ///
     /// # Cancellation
     /// Dropping the future leaves the ranks running; a body asks [`Cx::is_cancelled`] and returns.
@@ -252,6 +261,7 @@ impl Ranks {
         tell(true);
         let granted = shared.budget.grant(world.size()).await;
         tell(false);
+        let world = world.workers_at_most(granted.cores());
         let world = if profile { world.profile() } else { world };
         let run = move || {
             let outcome = world.run_outcome(body);

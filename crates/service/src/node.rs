@@ -94,8 +94,8 @@ impl NodeBuilder {
         self
     }
 
-    /// How many cores the worlds of its jobs have together; all of the machine's unless said
-    /// otherwise.
+    /// How many cores there are for threads that services have for themselves and for the worlds of
+    /// jobs: see [`Ranks`](crate::Ranks). All of the machine's unless said otherwise.
     pub fn cores(mut self, cores: usize) -> Self {
         self.cores = cores.max(1);
         self

@@ -1,6 +1,7 @@
 //! `motet serve`, `call` and `watch`: a node, and who calls it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,10 @@ use crate::program::{ProgramFolder, Run, by_shell};
 pub(crate) struct Serving {
     child: Child,
     /// Kept open as long as it serves.
-    _out: BufReader<ChildStdout>,
+    out: BufReader<ChildStdout>,
     pub(crate) url: String,
+    /// Where its console is.
+    console: String,
 }
 
 impl Serving {
@@ -23,24 +26,49 @@ impl Serving {
         Serving::of(place.command(&format!("serve --json --listen 127.0.0.1:0 {arguments}")))
     }
 
-    /// A node that this command starts.
-    fn of(mut command: Command) -> Serving {
+    /// A node that this command starts, and that says in JSON where it is.
+    fn of(command: Command) -> Serving {
+        let mut serving = Serving::begin(command);
+        let told: Value = serde_json::from_str(&serving.line()).unwrap();
+        let field = |name: &str| told[name].as_str().unwrap().to_owned();
+        (serving.url, serving.console) = (field("url"), field("console"));
+        serving
+    }
+
+    /// A node that this command starts, and that has said nothing yet.
+    fn begin(mut command: Command) -> Serving {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap();
-        let url = told["url"].as_str().unwrap().to_owned();
+        let out = BufReader::new(child.stdout.take().unwrap());
         Serving {
             child,
-            _out: out,
-            url,
+            out,
+            url: String::new(),
+            console: String::new(),
         }
+    }
+
+    /// The next line that it prints; empty when it has ended.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// What is at the address of its console.
+    fn console_page(&self) -> String {
+        let address = self.console.strip_prefix("http://").unwrap();
+        let (host, path) = address.split_at(address.find('/').unwrap());
+        let mut stream = TcpStream::connect(host).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        page
     }
 
     fn call(&self, place: &ProgramFolder, arguments: &str) -> Run {
@@ -111,6 +139,37 @@ fn sem_g422_a_demonstration_serves_is_called_and_ends() {
     };
     assert_eq!(found["sizes"], json!([50, 50, 50, 50]));
     assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
+fn sem_g422_it_prints_where_its_services_and_its_console_are() {
+    let place = ProgramFolder::new();
+    let is_console = |page: &str| page.starts_with("HTTP/1.1 200") && page.contains("app.js");
+    let serving = Serving::start(&place, "");
+    assert_eq!(serving.console, format!("{}/console/", serving.url));
+    let page = serving.console_page();
+    assert!(is_console(&page), "{page}");
+    assert_eq!(serving.interrupt(), Some(0));
+
+    let mut serving = Serving::begin(place.command("serve --listen 127.0.0.1:0"));
+    let first = serving.line();
+    let (services, url) = first.trim_end().split_once(" services at ").unwrap();
+    let services: usize = services.parse().unwrap();
+    serving.url = url.to_owned();
+    serving.console = format!("{url}/console/");
+    for _ in 0..services {
+        let line = serving.line();
+        assert!(line.starts_with("  /"), "{line}");
+    }
+    let last = serving.line();
+    let told = format!("The console is {url}/console/ and the description {url}/openapi.json.");
+    assert!(last.starts_with(&told), "{last}");
+    let page = serving.console_page();
+    assert!(is_console(&page), "{page}");
+    let pid = Pid::from_child(&serving.child);
+    kill_process(pid, Signal::INT).unwrap();
+    assert_eq!(serving.line(), "", "that was the last line");
+    assert_eq!(serving.end(), Some(0));
 }
 
 #[test]

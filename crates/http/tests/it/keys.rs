@@ -43,7 +43,7 @@ impl Folder {
         Access::new(Some(self.token(name)), Some(self.0.join("ca.pem")))
     }
 
-    fn shop(&self) -> Shop {
+    pub(crate) fn shop(&self) -> Shop {
         let keys = Keys::read(&self.0).unwrap();
         Shop::open_with(|config| config.keys = Some(keys))
     }

@@ -5,6 +5,7 @@ mod browser;
 mod buttons;
 mod changes;
 mod console;
+mod console_views;
 mod dss;
 #[cfg(feature = "dssp")]
 mod dssp;

@@ -95,7 +95,9 @@ impl<S: Service> Create<S> {
 
     /// Threads of its own, 1,024 at most, for handlers that block: these run nowhere else. The
     /// threads end with the service, or with its last job or independent operation that still runs
-    /// then. What else runs on [`Cx::queue`](crate::Cx::queue) ends with them.
+    /// then. What else runs on [`Cx::queue`](crate::Cx::queue) ends with them. As long as they are
+    /// there, the worlds of jobs have so many cores less
+    /// ([`NodeBuilder::cores`](crate::NodeBuilder::cores)).
     #[must_use]
     pub fn threads(self, count: usize) -> Self {
         self.with(|spec| spec.threads = Some(count.max(1)))

@@ -72,6 +72,7 @@ impl NodeShared {
         ends_by: fn(Arc<NodeShared>),
     ) -> Self {
         let begun = deadlines.clock().now();
+        let dispatchers = Arc::new(ServiceDispatchers::new(Arc::clone(&budget)));
         NodeShared {
             name,
             // A process that was forked goes on with the random state of the other.
@@ -92,7 +93,7 @@ impl NodeShared {
             runs: Mutex::default(),
             begun,
             places: Mutex::default(),
-            dispatchers: Arc::default(),
+            dispatchers,
             ends_by,
             failure: Mutex::new(None),
         }

@@ -11,6 +11,7 @@ use motet_service::system::{JobClient, JobStatus};
 use motet_service::{
     Create, Cx, Event, Fault, FaultCode, Host, Node, Service, State, Subscribe, contract, data,
 };
+use std::collections::HashSet;
 use std::future::{Future, IntoFuture};
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -198,6 +199,9 @@ trait Pages {
     /// Counts its steps, of which there are many.
     #[submit(job)]
     async fn count(cx: Cx, ranks: usize) -> Result<u64, Fault>;
+    /// On how many threads so many ranks run.
+    #[submit(job)]
+    async fn threads(cx: Cx, ranks: usize) -> Result<u64, Fault>;
 }
 
 #[derive(Service)]
@@ -244,6 +248,15 @@ impl Pages for RankPages {
         );
         found.await
     }
+    async fn threads(cx: Cx, ranks: usize) -> Result<u64, Fault> {
+        let ranks = cx.ranks(World::threads(ranks));
+        let seen = ranks.run(async |comm| -> Result<_, CommError> {
+            comm.barrier().await?;
+            Ok(std::thread::current().id())
+        });
+        let seen: HashSet<_> = seen.await?.into_iter().collect();
+        Ok(seen.len() as u64)
+    }
 }
 
 #[test]
@@ -261,11 +274,26 @@ fn sem_g395_sem_g396_an_iterative_map_reduce_tells_its_steps_and_ends_with_its_j
             while job.get().await.unwrap().note.is_empty() {
                 told.recv().await;
             }
-            job.cancel().await.unwrap();
-            let mut found = Vec::new();
+            // Others wait in line, and say so, until then.
+            let mut others = Vec::new();
             for ranks in [1, 2, 3] {
                 let path = pages.rank(ranks).await.unwrap().path;
-                let state = ended(&node, &path).await;
+                let other: JobClient = node.client(&path).unwrap();
+                let told = other.subscribe(Subscribe::all().sync()).await.unwrap();
+                while other.get().await.unwrap().status != JobStatus::WaitsForCores {
+                    told.recv().await;
+                }
+                others.push(other);
+            }
+            for other in &others {
+                let state = other.get().await.unwrap();
+                assert_eq!(state.status, JobStatus::WaitsForCores);
+            }
+            assert_eq!(job.get().await.unwrap().status, JobStatus::Running);
+            job.cancel().await.unwrap();
+            let mut found = Vec::new();
+            for other in others {
+                let state = ended(&node, other.path()).await;
                 assert_eq!(state.status, JobStatus::Done, "{:?}", state.fault);
                 assert_eq!(state.note, "step 40, 40 at most");
                 found.push(state.result.unwrap());
@@ -273,6 +301,35 @@ fn sem_g395_sem_g396_an_iterative_map_reduce_tells_its_steps_and_ends_with_its_j
             assert_eq!(found[0].as_array().map(Vec::len), Some(PAGES));
             assert!(found[0][0].as_f64() > found[0][2].as_f64());
             assert_eq!((&found[1], &found[2]), (&found[0], &found[0]));
+            node.shutdown().await;
+        })
+        .unwrap();
+    });
+}
+
+#[test]
+fn sem_g620_worlds_share_the_cores_that_threads_of_services_leave() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(2);
+        let node = Node::builder("shared").register::<RankPages>();
+        let node = node.register::<RankSums>().cores(2);
+        let node = node.start(&dispatcher).unwrap();
+        motet_ports::wait_blocking(async {
+            let pages = node.create(Create::<RankPages>::of()).await.unwrap();
+            let threads = async || {
+                let path = pages.threads(2).await.unwrap().path;
+                ended(&node, &path).await.result.unwrap()
+            };
+            let all = motet_sync::thread::cores().min(2);
+            assert_eq!(threads().await, all);
+            for count in [1, 3] {
+                let own = Create::<RankSums>::of().threads(count);
+                let own = node.create(own).await.unwrap();
+                assert_eq!(threads().await, 1, "one in any case");
+                own.drop_service().await.unwrap();
+                // The threads end after the service, and give the cores back then.
+                while threads().await != all {}
+            }
             node.shutdown().await;
         })
         .unwrap();
