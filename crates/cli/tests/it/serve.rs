@@ -492,7 +492,7 @@ fn sem_g513_what_a_service_never_tells_of_is_not_watched() {
 }
 
 #[test]
-fn sem_g618_a_watch_of_a_verb_tells_of_its_operations() {
+fn sem_g619_a_watch_of_a_verb_tells_of_its_operations() {
     let place = ProgramFolder::new();
     let serving = Serving::start(&place, "");
     let watched = format!("watch /world --only update --count 4 --url {}", serving.url);

@@ -192,7 +192,7 @@ fn sem_g601_a_subscriber_is_told_by_envelopes() {
 }
 
 #[test]
-fn sem_g618_a_filter_of_dssp_may_be_a_verb() {
+fn sem_g619_a_filter_of_dssp_may_be_a_verb() {
     let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = subscriber.local_addr().unwrap();
     let shop = Shop::open_with(|config| config.dssp_subscribers = vec![at.to_string()]);

@@ -105,7 +105,7 @@ fn sem_g417_a_stream_that_nobody_reads_leaves_no_subscription() {
 }
 
 #[test]
-fn sem_g618_a_type_is_an_operation_or_a_verb() {
+fn sem_g619_a_type_is_an_operation_or_a_verb() {
     let shop = Shop::open();
     let mut updates = watch(&shop, "/till/-/events?type=update", "");
     let mut states = watch(&shop, "/till/-/events?type=replace", "");

@@ -453,7 +453,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn sem_g618_a_word_of_which_a_service_never_tells_is_refused() {
+fn sem_g619_a_word_of_which_a_service_never_tells_is_refused() {
     everywhere(async |node| {
         shop(&node).await;
         let shop = node.find("/shop").unwrap();
