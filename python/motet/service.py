@@ -243,10 +243,10 @@ class Service:
     async def subscribe(
         self, only: str | None = None, *, sync: bool = False
     ) -> AsyncIterator[Notification]:
-        """Give what the service tells: of the operation `only`, if that is said.
+        """Give what the service tells: of the operation `only`, or of all of a verb as `"update"`.
 
-        First the state, if `sync`. Ends when the service is gone. An operation that there is not
-        is a `Fault`.
+        First the state, if `sync`. Ends when the service is gone. A word of which the service never
+        tells is a `Fault`.
         """
         watch = self._peer.watch(self.path, only, sync)
         try:

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use motet_http::{Peer, Watch};
-use motet_ports::{BlockingError, wait_blocking, wait_blocking_for};
-use motet_service::{Options, Value};
+use motet_http::Watch;
+use motet_ports::{BlockingError, wait_blocking_for};
 use serde_json::json;
 
 use crate::call::NodeArgs;
@@ -27,6 +26,7 @@ const LOOK: Duration = Duration::from_secs(1);
                   and goes on behind the last version that came. \
                   Ends with the service.",
     after_long_help = "Examples:\n  motet watch /bumper\n  motet watch /world --only step --count 10\n  \
+                       motet watch /world --only update\n  \
                        motet watch /clustering --changes | jq .body"
 )]
 pub struct WatchArgs {
@@ -34,7 +34,7 @@ pub struct WatchArgs {
     #[arg(value_name = "PATH")]
     pub path: String,
 
-    /// Only notifications of this operation
+    /// Only notifications of this operation, or of all of a verb, such as update
     #[arg(long, value_name = "OPERATION")]
     pub only: Option<String>,
 
@@ -57,9 +57,6 @@ pub struct WatchArgs {
 /// The fault that ends the subscription.
 pub(crate) fn run(args: &WatchArgs) -> Result<(), CliError> {
     let peer = args.node.peer()?;
-    if let Some(only) = &args.only {
-        check_operation(&peer, &args.path, only)?;
-    }
     let watch = peer.watch(&args.path, args.only.as_deref(), !args.changes);
     let mut watch = watch.map_err(|fault| refused(&fault))?;
     let (mut lines, mut is_lost) = (0, false);
@@ -95,26 +92,4 @@ fn look(watch: &Watch, url: &str, was_lost: bool) -> bool {
         ));
     }
     lost.is_some()
-}
-
-/// What services do that no contract names, and tell.
-const UNIFORM: [&str; 4] = ["create", "update", "replace", "drop"];
-
-/// An operation that there is not would be waited for without end.
-fn check_operation(peer: &Peer, path: &str, only: &str) -> Result<(), CliError> {
-    let asked = peer.call(path, "lookup", Value::Null, Options::default());
-    let told = wait_blocking(asked).map_err(|error| CliError::Run(error.to_string()))?;
-    let told = told.map_err(|fault| refused(&fault))?;
-    let all = |field: &str| told[field].as_array().into_iter().flatten();
-    let called = all("operations").filter_map(|one| one["name"].as_str());
-    let names = called.chain(all("uncalled").filter_map(Value::as_str));
-    let names: Vec<&str> = names.collect();
-    if names.contains(&only) || UNIFORM.contains(&only) {
-        return Ok(());
-    }
-    Err(CliError::Service(format!(
-        "{path} has no operation {only}: give --only one of {}, {}",
-        names.join(", "),
-        UNIFORM.join(", ")
-    )))
 }

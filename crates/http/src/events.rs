@@ -10,7 +10,7 @@ use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use motet_ports::Port;
-use motet_service::{AnyClient, AnyNotification, FaultCode, Options, Subscribe, Value};
+use motet_service::{AnyClient, AnyNotification, Options, Subscribe, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -35,8 +35,8 @@ pub(crate) async fn stream(
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
     let how = how(target, headers)?;
-    for name in &how.operations {
-        told_of(service, name)?;
+    for word in &how.operations {
+        told_of(service, word)?;
     }
     // Who has no number yet, and gets none with the state, resumes behind this one.
     let begins = how.since.is_none() && !how.sync;
@@ -65,33 +65,11 @@ pub(crate) fn streamed(events: mpsc::Receiver<Bytes>) -> HttpReply {
     response
 }
 
-/// What services do that no contract names, and tell.
-const UNIFORM: [&str; 4] = ["create", "update", "replace", "drop"];
-
-/// Refuses an operation of which the service never tells: it would be waited for without end.
-pub(crate) fn told_of(service: &AnyClient, name: &str) -> Result<(), Refusal> {
-    if UNIFORM.contains(&name) || service.operation(name).is_some() {
-        return Ok(());
-    }
-    // It writes all schemas: only now.
-    let info = service.lookup();
-    let called = info.operations.iter().map(|own| own.name.as_str());
-    let names: Vec<&str> = called
-        .chain(info.uncalled.iter().map(String::as_str))
-        .collect();
-    // A contract that does not list all, and whose service has said none, may have any.
-    let may_be_any = names.is_empty() && service.takes(name);
-    if may_be_any || names.contains(&name) {
-        return Ok(());
-    }
-    let reason = format!(
-        "{} has no operation {name:?}; it tells of {}, {}",
-        service.path(),
-        names.join(", "),
-        UNIFORM.join(", ")
-    );
-    let status = StatusCode::BAD_REQUEST;
-    Err(Refusal::new(status, FaultCode::ActionNotSupported, reason))
+/// Refuses a word of which the service never tells: it would be waited for without end.
+pub(crate) fn told_of(service: &AnyClient, word: &str) -> Result<(), Refusal> {
+    let told = service.tells_of(word);
+    // The place is there, and the query is wrong.
+    told.map_err(|fault| Refusal::new(StatusCode::BAD_REQUEST, fault.code(), fault.reason()))
 }
 
 /// What is subscribed to.

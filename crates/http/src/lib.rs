@@ -26,6 +26,9 @@
 //! | `/console/` | a page that shows all of it |
 //! | `/`, `/openapi.json`, `/metrics`, `/healthz`, `/readyz` | the node |
 //!
+//! The `type` of events is the name of an operation, or a verb in lower case: that of all operations
+//! that mean this. Without one all are told; one of which the service never tells is refused.
+//!
 //! Bodies are JSON, or CBOR by `Content-Type` and `Accept`. A call may say `Motet-Timeout`
 //! (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). It may say
 //! `Motet-Body: fields` or `argument` where a service, as one of Python, takes arguments by their

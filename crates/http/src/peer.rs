@@ -174,13 +174,13 @@ impl Peer {
         })
     }
 
-    /// Subscribes to the service at `path`: what it tells, of the operation named `only` if there
-    /// is one, and first its state if `sync`. When the connection fails it is made again and goes
+    /// Subscribes to the service at `path`: what it tells, of the operation named `only` or of all
+    /// that have this verb if there is one, and first its state if `sync`. When the connection fails it is made again and goes
     /// on behind the last version that came.
     ///
     /// # Errors
     /// A fault when the path does not begin with a slash, or too many calls wait already. That
-    /// there is no such service is told by [`Watch::next`].
+    /// there is no such service, or that it never tells of `only`, is told by [`Watch::next`].
     pub fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> Result<Watch, Fault> {
         let path = service_path(path)?;
         let only = only.map(|only| format!("type={}", encode(only)));

@@ -141,15 +141,15 @@ fn wanted(target: &RequestTarget, services: &[NamedService]) -> Result<Subscribe
             "since is a version of one service; resume a stream of several by Last-Event-ID",
         ));
     }
-    for name in &wanted.operations {
+    for word in &wanted.operations {
         let there = services
             .iter()
             .filter_map(|service| service.client.as_ref());
         // One that tells of it is enough.
         let mut refused = None;
         for service in there {
-            match told_of(service, name) {
-                Ok(_) => {
+            match told_of(service, word) {
+                Ok(()) => {
                     refused = None;
                     break;
                 }

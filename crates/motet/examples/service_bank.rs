@@ -33,6 +33,9 @@ enum BankFault {
     NoAccount(String),
     #[fault(PreconditionFailed)]
     TooPoor { has: u64 },
+    /// The account would have more than a number holds.
+    #[fault(InsufficientResources)]
+    Full(String),
 }
 
 #[contract(uri = "example:bank/1", state = Accounts)]
@@ -71,8 +74,9 @@ impl Bank for SavingsBank {
         let left = has.checked_sub(cents).ok_or(BankFault::TooPoor { has })?;
         self.accounts.cents.insert(from, left);
         // A fault after a change: it is rolled back.
-        let target = self.balance(to.clone())?;
-        self.accounts.cents.insert(to, target + cents);
+        let target = self.balance(to.clone())?.checked_add(cents);
+        let target = target.ok_or_else(|| BankFault::Full(to.clone()))?;
+        self.accounts.cents.insert(to, target);
         Ok(left)
     }
 }

@@ -3,7 +3,7 @@
 use crate::manifest::Manifest;
 use crate::workflow::Flow;
 use crate::{Fault, FaultCode, Rights, json, texts};
-use motet_testkit::{Corpus, Counting, fuzz, most_memory};
+use motet_testkit::{Corpus, Counting, MemoryBound, fuzz, most_memory};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ fn read<T>(text: &str, read: fn(&str) -> Result<T, Fault>) -> Result<(), Fault> 
 }
 
 fn manifests(inputs: usize) {
-    fuzz(inputs, &MANIFESTS, usize::MAX, |bytes| {
+    fuzz(inputs, &MANIFESTS, MemoryBound::NONE, |bytes| {
         let text = str::from_utf8(bytes);
         if let Ok(Err(fault)) = text.map(|text| read(text, Manifest::read)) {
             refused(&fault);
@@ -114,7 +114,7 @@ fn manifests(inputs: usize) {
 }
 
 fn flows(inputs: usize) {
-    fuzz(inputs, &FLOWS, usize::MAX, |bytes| {
+    fuzz(inputs, &FLOWS, MemoryBound::NONE, |bytes| {
         let text = str::from_utf8(bytes);
         if let Ok(Err(fault)) = text.map(|text| read(text, Flow::read)) {
             refused(&fault);
@@ -123,14 +123,14 @@ fn flows(inputs: usize) {
 }
 
 fn rights(inputs: usize) {
-    fuzz(inputs, &RIGHTS, 0, |bytes| {
+    fuzz(inputs, &RIGHTS, MemoryBound::default(), |bytes| {
         drop(str::from_utf8(bytes).map(|rule| Rights::parse([rule])));
     });
 }
 
 fn bodies(inputs: usize) {
     // The value is the sender's, or the server's: what is counted here is what reading adds.
-    fuzz(inputs, &BODIES, usize::MAX, |bytes| {
+    fuzz(inputs, &BODIES, MemoryBound::NONE, |bytes| {
         let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
             return;
         };

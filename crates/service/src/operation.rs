@@ -40,6 +40,27 @@ pub enum Verb {
     Drop,
 }
 
+impl Verb {
+    /// In lower case, as it is in rules and in JSON.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Verb::Create => "create",
+            Verb::Lookup => "lookup",
+            Verb::Get => "get",
+            Verb::Query => "query",
+            Verb::Insert => "insert",
+            Verb::Update => "update",
+            Verb::Upsert => "upsert",
+            Verb::Delete => "delete",
+            Verb::Replace => "replace",
+            Verb::Submit => "submit",
+            Verb::Subscribe => "subscribe",
+            Verb::Notify => "notify",
+            Verb::Drop => "drop",
+        }
+    }
+}
+
 /// When a handler runs, beside the others of its service: decided by its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -96,5 +117,31 @@ impl fmt::Debug for Operation {
             .field("verb", &self.verb)
             .field("group", &self.group)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verb_has_one_word() {
+        for verb in [
+            Verb::Create,
+            Verb::Lookup,
+            Verb::Get,
+            Verb::Query,
+            Verb::Insert,
+            Verb::Update,
+            Verb::Upsert,
+            Verb::Delete,
+            Verb::Replace,
+            Verb::Submit,
+            Verb::Subscribe,
+            Verb::Notify,
+            Verb::Drop,
+        ] {
+            assert_eq!(serde_json::to_value(verb).unwrap(), verb.word());
+        }
     }
 }

@@ -22,7 +22,8 @@ use std::time::Duration;
 #[serde(default)]
 #[non_exhaustive]
 pub struct Subscribe {
-    /// The operations that it wants to hear of, by name; none: all.
+    /// The operations that it wants to hear of, each by its name or by its verb in lower case, such
+    /// as `update`; none: all.
     pub operations: Vec<String>,
     /// Alternatives; in each, the key that is wanted at each place, or none for any.
     pub keys: Vec<Vec<Option<String>>>,
@@ -96,10 +97,13 @@ impl Subscribe {
         Subscribe::default()
     }
 
-    /// This operation too; without any, all are told.
+    /// This operation too, or all that have this verb; without any, all are told. The whole state
+    /// is told as `replace`, also where a patch has changed it. That some were lost, or that the
+    /// service has ended, is told in any case. What a service may tell of says
+    /// [`AnyClient::tells_of`](crate::AnyClient::tells_of).
     #[must_use]
-    pub fn operation(mut self, name: &str) -> Self {
-        self.operations.push(name.to_owned());
+    pub fn operation(mut self, name_or_verb: &str) -> Self {
+        self.operations.push(name_or_verb.to_owned());
         self
     }
 
@@ -156,10 +160,11 @@ impl Subscribe {
         self
     }
 
-    /// Whether the filters let an operation with these keys through.
-    pub(crate) fn wants(&self, operation: &str, given: &[String]) -> bool {
+    /// Whether the filters let an operation of this name and verb, with these keys, through.
+    pub(crate) fn wants(&self, words: [&str; 2], given: &[String]) -> bool {
+        let mut wanted = self.operations.iter();
         let named =
-            self.operations.is_empty() || self.operations.iter().any(|name| name == operation);
+            self.operations.is_empty() || wanted.any(|wanted| words.contains(&wanted.as_str()));
         let fits = |keys: &Vec<Option<String>>| {
             let mut places = keys.iter().enumerate();
             places.all(|(at, key)| key.is_none() || key.as_ref() == given.get(at))

@@ -64,11 +64,39 @@ fn any_byte(random: &mut Random) -> u8 {
     random.below(256) as u8
 }
 
-/// Bytes of memory for each byte of an input.
-const EACH: usize = 64;
+/// How many bytes of memory a reader may take at most, while it reads an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryBound {
+    /// However short the input is.
+    pub beside: usize,
+    /// For each byte of the input, beside these.
+    pub each: usize,
+}
 
-/// What a reader has for itself, however short the input.
-const OWN: usize = 16 << 10;
+impl MemoryBound {
+    /// None: the test counts by itself what is to be counted.
+    pub const NONE: MemoryBound = MemoryBound::fixed(usize::MAX);
+
+    /// So many, however long the input is.
+    #[must_use]
+    pub const fn fixed(beside: usize) -> Self {
+        MemoryBound { beside, each: 0 }
+    }
+
+    fn of(self, length: usize) -> usize {
+        self.beside.saturating_add(self.each.saturating_mul(length))
+    }
+}
+
+/// 16 KiB, and 64 for each byte of the input.
+impl Default for MemoryBound {
+    fn default() -> Self {
+        MemoryBound {
+            beside: 16 << 10,
+            each: 64,
+        }
+    }
+}
 
 /// An input, which is printed if its test panics.
 struct Shown<'a>(&'a [u8]);
@@ -82,31 +110,51 @@ impl Drop for Shown<'_> {
 }
 
 /// Gives a reader the texts of a corpus and so many inputs made of them. It takes no more memory
-/// than 64 bytes for each of an input's, or `each` if that is more, where the allocator is
-/// [`Counting`](crate::Counting).
+/// than `bound` allows, where the allocator is [`Counting`](crate::Counting).
 ///
 /// # Panics
 /// When it takes more.
 ///
 /// ```
-/// use motet_testkit::{Corpus, fuzz};
+/// use motet_testkit::{Corpus, MemoryBound, fuzz};
 ///
 /// let corpus = Corpus { whole: &["1, 2"], pieces: &[",", "-"] };
-/// fuzz(100, &corpus, 0, |bytes| drop(String::from_utf8_lossy(bytes).parse::<i32>()));
+/// let bound = MemoryBound::default();
+/// fuzz(100, &corpus, bound, |bytes| drop(String::from_utf8_lossy(bytes).parse::<i32>()));
 /// ```
-pub fn fuzz(inputs: usize, corpus: &Corpus, each: usize, mut read: impl FnMut(&[u8])) {
+pub fn fuzz(inputs: usize, corpus: &Corpus, bound: MemoryBound, mut read: impl FnMut(&[u8])) {
     let mut random = Random::new(inputs as u64);
     let texts = corpus.whole.iter().map(|text| text.as_bytes().to_vec());
     let changed = (0..inputs).map(|_| corpus.next(&mut random));
     for input in texts.chain(changed) {
         let shown = Shown(&input);
         let ((), taken) = most_memory(|| read(shown.0));
-        let each = each.max(EACH).saturating_mul(input.len());
-        let allowed = OWN.saturating_add(each);
+        let allowed = bound.of(input.len());
         assert!(
             taken <= allowed,
-            "{taken} bytes for {} of the input",
+            "{taken} bytes for {} of the input, not {allowed}",
             input.len()
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemoryBound;
+
+    #[test]
+    fn what_is_beside_does_not_grow_with_the_input() {
+        let fixed = MemoryBound::fixed(1000);
+        assert_eq!([0, 1, 8000].map(|length| fixed.of(length)), [1000; 3]);
+        let both = MemoryBound {
+            beside: 1000,
+            each: 3,
+        };
+        assert_eq!(
+            [0, 1, 100].map(|length| both.of(length)),
+            [1000, 1003, 1300]
+        );
+        assert_eq!(MemoryBound::default().of(100), (16 << 10) + 6400);
+        assert_eq!(MemoryBound::NONE.of(usize::MAX), usize::MAX);
     }
 }

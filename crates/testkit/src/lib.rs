@@ -19,7 +19,8 @@
 //! - [`mark`] is what a value adds to a checksum that does not know who has it;
 //! - [`most_memory`] tells how much memory something takes at most, with the allocator
 //!   [`Counting`];
-//! - [`fuzz`] gives a reader inputs that are made of a [`Corpus`], and counts its memory;
+//! - [`fuzz`] gives a reader inputs that are made of a [`Corpus`], and holds its memory to a
+//!   [`MemoryBound`];
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
 //! - [`data`] finds the folder of the large data sets;
 //! - [`mpi_libraries`] finds the MPI libraries to start processes with;
@@ -59,7 +60,7 @@ pub use data::data;
 pub use drops::{Dropped, Drops};
 pub use example::example;
 pub use explore::{explore, explore_with};
-pub use fuzz::{Corpus, fuzz};
+pub use fuzz::{Corpus, MemoryBound, fuzz};
 pub use gate::Gate;
 pub use guard::{patience, within};
 pub use history::{History, Sequential};

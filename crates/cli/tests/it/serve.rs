@@ -528,20 +528,53 @@ fn sem_g513_the_demonstration_refuses_what_cannot_be() {
 }
 
 #[test]
-fn sem_g513_an_operation_that_there_is_not_is_not_watched() {
+fn sem_g513_what_a_service_never_tells_of_is_not_watched() {
     let place = ProgramFolder::new();
     let serving = Serving::start(&place, "");
     let watch = |only: &str| {
         let line = format!(
-            "watch --url {} --only {only} /bumper --count 0",
+            "watch --url {} --only {only} /bumper --count 1",
             serving.url
         );
         place.run(&line)
     };
-    watch("nope").refusal(&["/bumper has no operation nope", "changed"]);
-    watch("changed").quiet_success();
-    watch("replace").quiet_success();
+    // A bumper has no operation that is an update.
+    for never in ["nope", "update"] {
+        watch(never).refusal(&["/bumper never tells of", never, "changed", "replace"]);
+    }
+    for told in ["changed", "notify", "replace"] {
+        // The state comes first.
+        let line: Value = serde_json::from_str(&watch(told).quiet_success()).unwrap();
+        assert_eq!(line["event"], "replace", "{told}");
+    }
     assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
+fn sem_g619_a_watch_of_a_verb_tells_of_its_operations() {
+    let place = ProgramFolder::new();
+    let serving = Serving::start(&place, "");
+    let watched = format!("watch /world --only update --count 4 --url {}", serving.url);
+    let mut watch = place
+        .command(&watched)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut events = lines.map(|line| {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        line["event"].as_str().unwrap().to_owned()
+    });
+    assert_eq!(events.next().unwrap(), "replace", "the state comes first");
+    // While it moves there are steps, which are no updates.
+    for power in [0.5, -0.5, 0.25] {
+        let told = format!("/drive set_power left={power} right=0.5");
+        serving.call(&place, &told).quiet_success();
+    }
+    assert_eq!(events.collect::<Vec<_>>(), ["set_power"; 3]);
+    assert!(watch.wait().unwrap().success());
+    serving.interrupt();
 }
 
 #[test]

@@ -6,8 +6,6 @@
 use super::envelope::{envelope, kind, of_contract};
 use super::state;
 use super::xml::XmlElement;
-use crate::events::told_of;
-use crate::problem::Refusal;
 use crate::site::ServerShared;
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -56,9 +54,9 @@ pub(super) async fn subscribe(
     let mut how = Subscribe::all();
     let filter = body.child("TypeFilter");
     for wanted in filter.into_iter().flat_map(|it| &it.children) {
-        let name = wanted.text.trim();
-        told_of(service, name).map_err(Refusal::into_fault)?;
-        how = how.operation(name);
+        let word = wanted.text.trim();
+        service.tells_of(word)?;
+        how = how.operation(word);
     }
     // One that has started anew, and subscribes again, is told once.
     let name = format!("dssp {} {:?}", subscriber.url, how.operations);

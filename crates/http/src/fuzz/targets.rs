@@ -13,7 +13,7 @@ use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use motet_dispatch::Dispatcher;
 use motet_ports::wait_blocking;
 use motet_service::{Create, Node, Service, State, Value, contract, data};
-use motet_testkit::{Corpus, fuzz as many};
+use motet_testkit::{Corpus, MemoryBound, fuzz as many};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -91,9 +91,14 @@ fn site() -> (Dispatcher, Arc<ServerShared>) {
     (dispatcher, Arc::new(site))
 }
 
-/// What a connection has with its answer, of which the description of the node is the longest,
-/// whatever was sent.
-const CONNECTION: usize = 2 << 20;
+/// What a connection has with its answer, whatever was sent. The longest is the description of the
+/// node: 60 KB as a text, and twelve times as much as a value, beside the schemas that it is put
+/// together from. Beside them are the buffers of the connection, of 64 KiB and of 8 KiB, and the
+/// value of a body ([`weight::most`]).
+const CONNECTION: MemoryBound = MemoryBound {
+    beside: 2 << 20,
+    each: 64,
+};
 
 pub(super) fn heads(inputs: usize) {
     let (_dispatcher, site) = site();
@@ -138,7 +143,18 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Reads a body: it is flat, and as a state it is patched without a panic.
+/// What reading a body takes at most, be it read or refused: 64 bytes for each that a body may
+/// have (G440), however long this one is.
+fn reading() -> MemoryBound {
+    MemoryBound::fixed(weight::most(&limits()))
+}
+
+/// As much of an input as a body may have: a longer one is refused before it is read.
+fn body_bytes(input: &[u8]) -> &[u8] {
+    &input[..input.len().min(limits().body)]
+}
+
+/// Reads a body. Its value is flat.
 fn body(kind: &str, bytes: &[u8]) -> Option<Value> {
     let limits = limits();
     let read = content::read(Some(kind), bytes, &ANY, &limits);
@@ -149,11 +165,13 @@ fn body(kind: &str, bytes: &[u8]) -> Option<Value> {
 }
 
 pub(super) fn texts(inputs: usize) {
-    let most = weight::most(&limits());
-    many(inputs, &JSON, most, |bytes| {
-        drop(body("application/json", bytes));
+    many(inputs, &JSON, reading(), |bytes| {
+        drop(body("application/json", body_bytes(bytes)));
     });
-    many(inputs / 8, &JSON, usize::MAX, |bytes| {
+    // The value is there twice.
+    let twice = MemoryBound::fixed(2 * reading().beside);
+    many(inputs / 8, &JSON, twice, |bytes| {
+        let bytes = body_bytes(bytes);
         if let Some(value) = body("application/json", bytes) {
             let own: Value = serde_json::from_slice(bytes).unwrap_or_default();
             assert_eq!(value, own, "it is what is written");
@@ -162,10 +180,13 @@ pub(super) fn texts(inputs: usize) {
 }
 
 pub(super) fn cbor(inputs: usize) {
-    let most = weight::most(&limits());
-    many(inputs, &CBOR, most, |bytes| drop(body(cbor::KIND, bytes)));
-    // What JSON can say, written, and then with bytes that are others.
-    many(inputs, &JSON, usize::MAX, |text| {
+    many(inputs, &CBOR, reading(), |bytes| {
+        drop(body(cbor::KIND, bytes));
+    });
+    // What JSON can say, written, and then with bytes that are others. What reading these takes is
+    // counted by itself.
+    let most = reading().beside;
+    many(inputs, &JSON, MemoryBound::NONE, |text| {
         let Some(value) = body("application/json", text) else {
             return;
         };
@@ -182,13 +203,13 @@ pub(super) fn cbor(inputs: usize) {
 }
 
 pub(super) fn forms(inputs: usize) {
-    many(inputs, &FORMS, weight::most(&limits()), |bytes| {
-        drop(body("application/x-www-form-urlencoded", bytes));
+    many(inputs, &FORMS, reading(), |bytes| {
+        drop(body("application/x-www-form-urlencoded", body_bytes(bytes)));
     });
 }
 
 pub(super) fn targets(inputs: usize) {
-    many(inputs, &TARGETS, 0, |bytes| {
+    many(inputs, &TARGETS, MemoryBound::default(), |bytes| {
         let Ok(uri) = Uri::try_from(bytes) else {
             return;
         };
@@ -225,7 +246,7 @@ pub(super) fn resumed(inputs: usize) {
     let caller = Caller {
         role: "anonymous".into(),
     };
-    many(inputs, &RESUMED, 0, |bytes| {
+    many(inputs, &RESUMED, MemoryBound::default(), |bytes| {
         let mut parts = bytes.splitn(2, |byte| *byte == b'\n');
         let query = parts.next().unwrap_or_default();
         let Some(headers) = headers(&names, parts.next().unwrap_or_default()) else {
@@ -241,8 +262,17 @@ pub(super) fn resumed(inputs: usize) {
     });
 }
 
+/// What two readings of a stream of events take, which are there at once. For each of its bytes that
+/// is [`weight::LARGEST`] twice, since JSON is made a value of, and a share of the events: of the 18
+/// bytes of the shortest the readings make less than 500. A peer does not weigh what it is told by
+/// the node that it has asked.
+const TWO_STREAMS: MemoryBound = MemoryBound {
+    beside: 16 << 10,
+    each: 2 * weight::LARGEST + 64,
+};
+
 pub(super) fn streams(inputs: usize) {
-    many(inputs, &STREAMS, usize::MAX, |bytes| {
+    many(inputs, &STREAMS, TWO_STREAMS, |bytes| {
         let told = |size: usize| {
             let mut events = Events::default();
             let pieces = bytes.chunks(size).map(Bytes::copy_from_slice);
@@ -265,7 +295,7 @@ pub(super) fn tokens(inputs: usize) {
         crate::Keys::make(&folder, &[], 1).unwrap();
         crate::Keys::read(&folder).unwrap()
     };
-    many(inputs, &TOKENS, 0, |bytes| {
+    many(inputs, &TOKENS, MemoryBound::default(), |bytes| {
         let Some(headers) = headers(&[AUTHORIZATION], bytes) else {
             return;
         };
@@ -290,9 +320,9 @@ pub(super) fn envelopes(inputs: usize) {
             "rows": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
         },
     });
-    let most = weight::most(&limits());
-    many(inputs, &super::corpus::ENVELOPES, most, |bytes| {
-        if let Ok(message) = dssp::read(bytes, 24, most)
+    let (bound, corpus) = (reading(), &super::corpus::ENVELOPES);
+    many(inputs, corpus, bound, |bytes| {
+        if let Ok(message) = dssp::read(body_bytes(bytes), 24, bound.beside)
             && let Some(body) = &message.body
         {
             let value = dssp::state::value(body, &schema, &schema);

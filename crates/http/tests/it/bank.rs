@@ -1,5 +1,5 @@
-//! The bank of the examples, asked for what its description says it takes: by schemathesis, which
-//! makes requests of the description, right ones and wrong ones.
+//! A bank like that of the example `service_bank`, asked for what its description says it takes: by
+//! schemathesis, which makes requests of the description, right ones and wrong ones.
 
 use crate::till::Shop;
 use motet_dispatch::Dispatcher;

@@ -192,6 +192,24 @@ fn sem_g601_a_subscriber_is_told_by_envelopes() {
 }
 
 #[test]
+fn sem_g619_a_filter_of_dssp_may_be_a_verb() {
+    let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = subscriber.local_addr().unwrap();
+    let shop = Shop::open_with(|config| config.dssp_subscribers = vec![at.to_string()]);
+    let filter = "<TypeFilter><item>update</item></TypeFilter>";
+    let begun = format!("<Subscriber>http://{at}/told</Subscriber>{filter}");
+    has(&subscribe(&shop, &begun), 200, &[]);
+    // A patch is told as Replace.
+    let merge = "content-type: application/merge-patch+json\r\n";
+    let patched = shop.ask("PATCH", "/till", merge, r#"{"cents":{"bob":5}}"#);
+    assert_eq!(patched.status, 200, "{patched:?}");
+    shop.deposit("ann", 40);
+    let told = take(&subscriber, 202);
+    assert!(told.contains(":UpdateRequest</a:Action>"), "{told}");
+    assert!(told.contains("<cents>40</cents>"), "{told}");
+}
+
+#[test]
 fn sem_g601_a_service_that_ends_before_its_server_sends_drop() {
     motet_testkit::within(Duration::from_secs(100), || {
         let subscriber = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -273,9 +291,11 @@ fn sem_g601_nobody_is_told_where_the_configuration_does_not_say() {
         let refused = subscribe(&shop, &format!("<Subscriber>{url}</Subscriber>"));
         has(&refused, 400, &[&format!("<s:Value>d:{code}</s:Value>")]);
     }
-    let strange = "<TypeFilter><item>rob</item></TypeFilter>";
-    let strange = format!("<Subscriber>http://{at}/</Subscriber>{strange}");
-    has(&subscribe(&shop, &strange), 400, &["d:ActionNotSupported<"]);
+    for word in ["rob", "insert"] {
+        let strange = format!("<TypeFilter><item>{word}</item></TypeFilter>");
+        let strange = format!("<Subscriber>http://{at}/</Subscriber>{strange}");
+        has(&subscribe(&shop, &strange), 400, &["d:ActionNotSupported<"]);
+    }
     let till = shop.node.find("/till").unwrap();
     assert!(till.lookup().subscriptions.is_empty());
     // Unless it is said, there is no such place.

@@ -104,6 +104,31 @@ fn sem_g417_a_stream_that_nobody_reads_leaves_no_subscription() {
     }
 }
 
+#[test]
+fn sem_g619_a_type_is_an_operation_or_a_verb() {
+    let shop = Shop::open();
+    let mut updates = watch(&shop, "/till/-/events?type=update", "");
+    let mut states = watch(&shop, "/till/-/events?type=replace", "");
+    shop.deposit("ann", 3);
+    // A patch is told as the state that it makes.
+    let merge = "content-type: application/merge-patch+json\r\n";
+    let patched = shop.ask("PATCH", "/till", merge, r#"{"cents":{"bob":5}}"#);
+    assert_eq!(patched.status, 200, "{patched:?}");
+    let body = r#"{"name":"ann","cents":1}"#;
+    let withdrawn = shop.send("POST", "/till/-/withdraw", "", body);
+    assert_eq!(withdrawn.status, 200, "{withdrawn:?}");
+    assert_eq!(next(&mut updates).0, "id: 1;event: deposit;");
+    assert_eq!(next(&mut updates).0, "id: 3;event: withdraw;");
+    // So it is with those that were missed.
+    let mut missed = watch(&shop, "/till/-/events?type=update", "last-event-id: 1\r\n");
+    assert_eq!(next(&mut missed).0, "id: 3;event: withdraw;");
+    assert_eq!(shop.send("POST", "/till/-/drop", "", "").status, 200);
+    assert_eq!(next(&mut states).0, "id: 2;event: replace;");
+    for events in [&mut updates, &mut missed, &mut states] {
+        assert_eq!(next(events).0, "event: gone;");
+    }
+}
+
 /// A shop with a second till, `/box`.
 fn two_tills() -> Shop {
     let shop = Shop::open();

@@ -319,11 +319,13 @@ fn sem_g572_a_path_without_its_slash_is_refused_and_one_behind_it_is_left_out() 
 fn sem_g421_a_watch_of_an_operation_that_there_is_not_is_its_fault() {
     let shop = Shop::open();
     let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
-    let mut watch = peer.watch("/till", Some("rob"), true).unwrap();
-    let fault = wait_blocking(watch.next()).unwrap().unwrap().unwrap_err();
-    assert_eq!(fault.code(), FaultCode::ActionNotSupported, "{fault}");
-    assert!(fault.reason().contains("deposit"), "{fault}");
-    for known in ["deposit", "replace"] {
+    for unknown in ["rob", "insert"] {
+        let mut watch = peer.watch("/till", Some(unknown), true).unwrap();
+        let fault = wait_blocking(watch.next()).unwrap().unwrap().unwrap_err();
+        assert_eq!(fault.code(), FaultCode::ActionNotSupported, "{fault}");
+        assert!(fault.reason().contains("deposit"), "{fault}");
+    }
+    for known in ["deposit", "update", "replace"] {
         let mut watch = peer.watch("/till", Some(known), true).unwrap();
         let first = wait_blocking(watch.next()).unwrap().unwrap().unwrap();
         assert_eq!(first.event, "replace", "the state comes first");

@@ -58,6 +58,9 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("GET", "/till/-/events?sinse=1", "", "", 400),
         ("GET", "/till/-/events?sync=no", "", "", 400),
         ("GET", "/till/-/events?type=rob", "", "", 400),
+        // No operation has this verb, and this one changes nothing.
+        ("GET", "/till/-/events?type=insert", "", "", 400),
+        ("GET", "/till/-/events?type=balance", "", "", 400),
         ("POST", "/healthz", kind, "1", 405),
         ("GET", "/till", &lines, "", 431),
     ];
@@ -95,6 +98,7 @@ fn sem_g600_bad_requests_for_several_services_are_refused() {
         ("GET", "/events?of=/till,/nowhere", "", "", 404),
         ("GET", "/events?of=/till&since=1", "", "", 400),
         ("GET", "/events?of=/till&type=rob", "", "", 400),
+        ("GET", "/events?of=/till&type=insert", "", "", 400),
         ("GET", "/events?of=/till", "last-event-id: 1,2\r\n", "", 400),
         ("GET", "/events?of=/till", "last-event-id: x\r\n", "", 400),
         ("POST", "/events?of=/till", kind, "1", 405),

@@ -2,8 +2,8 @@
 
 use super::any_service::AnyClient;
 use super::notification::{Event, Notification};
-use crate::Contract;
 use crate::json::to_value;
+use crate::{Contract, Fault, FaultCode, Group, Operation, Verb};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::any::Any;
@@ -36,6 +36,42 @@ impl AnyClient {
     #[must_use]
     pub fn state_version(&self) -> u64 {
         self.0.common().version()
+    }
+
+    /// Whether the service may tell of an operation that has this name or verb
+    /// ([`Subscribe::operation`](crate::Subscribe::operation)): of those that run alone, by which
+    /// the state changes, of `replace`, and of `drop`, which is its end. No schema is written.
+    ///
+    /// # Errors
+    /// A fault that names what the service tells of, for a word that would be waited for without
+    /// end.
+    pub fn tells_of(&self, word: &str) -> Result<(), Fault> {
+        let further = self.0.common().further.get();
+        // A contract that does not list all, and whose service has said none yet, may have any.
+        if self.0.is_open() && further.is_none() {
+            return Ok(());
+        }
+        let own = self.0.operations().iter();
+        let all = own.chain(further.into_iter().flatten().copied());
+        let telling: Vec<&Operation> = all.filter(|it| it.group == Group::Exclusive).collect();
+        let names = telling.iter().map(|it| it.name);
+        let verbs = telling.iter().map(|it| it.verb);
+        let verbs = verbs.chain([Verb::Replace, Verb::Drop]).map(Verb::word);
+        let mut words: Vec<&str> = Vec::new();
+        for known in names.chain(verbs) {
+            if !words.contains(&known) {
+                words.push(known);
+            }
+        }
+        if words.contains(&word) {
+            return Ok(());
+        }
+        let reason = format!(
+            "{} never tells of {word:?}; ask for one of {}",
+            self.path(),
+            words.join(", ")
+        );
+        Err(Fault::new(FaultCode::ActionNotSupported, reason))
     }
 }
 

@@ -105,6 +105,8 @@ pub(crate) trait AnyService: Send + Sync {
     fn common(&self) -> &Arc<Common>;
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn takes(&self, operation: &str) -> bool;
+    /// Whether its contract does not list all of its operations.
+    fn is_open(&self) -> bool;
     fn state_schema(&self) -> Value;
     fn operations(&self) -> &'static [Operation];
     /// The subscriptions that are there now.
@@ -298,6 +300,10 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
 
     fn takes(&self, operation: &str) -> bool {
         self.takes_named(operation)
+    }
+
+    fn is_open(&self) -> bool {
+        C::IS_OPEN
     }
 
     fn state_schema(&self) -> Value {

@@ -1,7 +1,7 @@
 //! Notifications: what subscribers are told.
 
 use crate::weight::length;
-use crate::{Contract, StateRef};
+use crate::{Contract, StateRef, Verb};
 use std::fmt;
 use std::sync::Arc;
 
@@ -78,11 +78,20 @@ impl<C: Contract> Notification<C> {
     /// The name of the operation; `replace`, `lost`, `gone` for what is none.
     #[must_use]
     pub fn name(&self) -> &'static str {
+        let [name, _] = self.words();
+        name
+    }
+
+    /// The words by which a filter lets it through: its name, and its verb.
+    pub(crate) fn words(&self) -> [&'static str; 2] {
         match &self.event {
-            Event::Operation(request) => C::operation(request).name,
-            Event::Replace(_) => "replace",
-            Event::Lost(_) => "lost",
-            Event::Gone => "gone",
+            Event::Operation(request) => {
+                let operation = C::operation(request);
+                [operation.name, operation.verb.word()]
+            }
+            Event::Replace(_) => ["replace", Verb::Replace.word()],
+            Event::Lost(_) => ["lost"; 2],
+            Event::Gone => ["gone", Verb::Drop.word()],
         }
     }
 }

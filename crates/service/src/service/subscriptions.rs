@@ -156,7 +156,7 @@ impl<C: Contract> Subscriptions<C> {
         let targets: Vec<(u64, Target<C>)> = inner
             .entries
             .iter()
-            .filter(|(_, entry)| entry.how.wants(notification.name(), notification.keys()))
+            .filter(|(_, entry)| entry.how.wants(notification.words(), notification.keys()))
             .map(|(id, entry)| (*id, entry.target()))
             .collect();
         drop(inner);
@@ -296,7 +296,7 @@ impl<C: Contract> Inner<C> {
                     true => {
                         let kept = self.history.iter().map(|(_, kept)| kept);
                         kept.filter(|n| n.version > since)
-                            .filter(|n| how.wants(n.name(), n.keys()))
+                            .filter(|n| how.wants(n.words(), n.keys()))
                             .cloned()
                             .collect()
                     }

@@ -32,17 +32,26 @@ fn dss_050_without_a_filter_all_changes_come() {
 }
 
 #[test]
-fn dss_051_a_filter_by_operation() {
+fn dss_051_a_filter_by_operation_or_by_verb() {
     replayed(async |node| {
         let shop = shop(&node).await;
-        let told = shop
-            .subscribe(Subscribe::all().operation("add"))
-            .await
-            .unwrap();
+        let of = |word: &str| shop.subscribe(Subscribe::all().operation(word));
+        let adds = of("add").await.unwrap();
+        // An operation of this name, and the verb of others.
+        let updates = of("update").await.unwrap();
+        let states = of("replace").await.unwrap();
         shop.upsert(Line::new("figs", 1)).await.unwrap();
         shop.add(1).await.unwrap();
-        assert_eq!(told.recv().await.name(), "add");
-        assert_eq!(told.item_count(), 0);
+        shop.update(Line::new("figs", 5)).await.unwrap();
+        let state = (*shop.get().await.unwrap().state).clone();
+        shop.replace(state).await.unwrap();
+        shop.delete("figs".to_owned()).await.unwrap();
+        assert_eq!(adds.recv().await.name(), "add");
+        let updated = [updates.recv().await, updates.recv().await].map(|told| told.name());
+        assert_eq!(updated, ["add", "update"]);
+        assert!(states.recv().await.state().is_some());
+        let more = [&adds, &updates, &states].map(|told| told.item_count());
+        assert_eq!(more, [0; 3]);
     });
 }
 

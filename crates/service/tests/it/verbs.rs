@@ -451,3 +451,35 @@ proptest::proptest! {
         });
     }
 }
+
+#[test]
+fn sem_g619_a_word_of_which_a_service_never_tells_is_refused() {
+    everywhere(async |node| {
+        shop(&node).await;
+        let shop = node.find("/shop").unwrap();
+        for word in [
+            "add", "insert", "update", "upsert", "delete", "replace", "drop",
+        ] {
+            shop.tells_of(word).unwrap();
+        }
+        // They are not there, change no state, or are no words for verbs.
+        for word in [
+            "nope", "count", "query", "get", "compute", "submit", "close", "create", "notify",
+            "Update", "gone", "",
+        ] {
+            let fault = shop.tells_of(word).unwrap_err();
+            assert_eq!(fault.code(), FaultCode::ActionNotSupported, "{fault}");
+            let words = [
+                "/shop",
+                &format!("{word:?}"),
+                "add, ",
+                "tear, ",
+                "upsert, ",
+                "replace, ",
+            ];
+            let reason = fault.reason();
+            assert!(words.iter().all(|it| reason.contains(it)), "{fault}");
+            assert_eq!(reason.matches("update").count(), 1, "{fault}");
+        }
+    });
+}
