@@ -39,11 +39,11 @@ impl Folder {
         text.trim().to_owned()
     }
 
-    fn access(&self, name: &str) -> Access {
+    pub(crate) fn access(&self, name: &str) -> Access {
         Access::new(Some(self.token(name)), Some(self.0.join("ca.pem")))
     }
 
-    fn shop(&self) -> Shop {
+    pub(crate) fn shop(&self) -> Shop {
         let keys = Keys::read(&self.0).unwrap();
         Shop::open_with(|config| config.keys = Some(keys))
     }
