@@ -224,7 +224,7 @@ fn dss_088_093_get_gives_the_state_and_a_query_a_part() {
     assert_eq!(shop.get("/till").json(), json!({"cents": {"ann": 40}}));
     assert_eq!(shop.get("/till?at=/cents/ann").json(), 40);
     assert_eq!(shop.get("/till/-/balance?body=ann").json(), 40);
-    // What stands behind the path of the service is for the service.
+    // What stands behind the path of the service is a pointer into its state.
     assert_eq!(shop.get("/till/cents").json(), json!({"ann": 40}));
     assert_eq!(shop.get("/till/cents/eve").status, 404);
 }
@@ -518,7 +518,7 @@ fn dss_106_the_log_is_read_by_http_and_filtered() {
 }
 
 #[test]
-fn dss_101_who_calls_is_checked_before_the_handler() {
+fn what_the_rules_of_a_service_refuse_reaches_no_handler() {
     let shop = Shop::open();
     let mut options = Options::default();
     options.principal = Some("nobody".into());

@@ -39,7 +39,7 @@ impl Folder {
         text.trim().to_owned()
     }
 
-    fn access(&self, name: &str) -> Access {
+    pub(crate) fn access(&self, name: &str) -> Access {
         Access::new(Some(self.token(name)), Some(self.0.join("ca.pem")))
     }
 

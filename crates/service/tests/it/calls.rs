@@ -1,6 +1,8 @@
 //! Answers, faults, keys, limits, panics.
 
+use crate::each_way::{JsonWire, each_way};
 use crate::shop::{Colour, CornerShop, Line, ShopRequest, node, replayed, shop, threaded};
+use crate::ways;
 use motet_dispatch::{Causality, Dispatcher, spawn};
 use motet_ports::timer::sleep;
 use motet_ports::{Port, wait_blocking};
@@ -99,11 +101,7 @@ fn dss_033_headers_are_found_by_their_type() {
 
 #[test]
 fn dss_040_sem_g381_a_service_that_waits_for_itself() {
-    replayed(async |node| {
-        let shop = shop(&node).await;
-        assert_eq!(code(shop.call_self().await), FaultCode::SelfCall);
-        assert_eq!(shop.add(0).await, Ok(7), "it goes on");
-    });
+    each_way(ways::a_service_that_waits_for_itself);
 }
 
 #[test]
@@ -457,29 +455,6 @@ fn sem_g428_a_captured_change_that_no_handler_answers_is_kept() {
     });
 }
 
-/// The way to a service of another node: by names and JSON, as a wire has them.
-struct Wire(motet_service::AnyClient, String);
-
-impl motet_service::Remote for Wire {
-    fn path(&self) -> &str {
-        &self.1
-    }
-
-    fn call(
-        &self,
-        operation: &str,
-        body: motet_service::Value,
-        options: motet_service::Options,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Result<motet_service::Value, Fault>> + Send>> {
-        let (written, name) = (serde_json::to_string(&body).unwrap(), operation.to_owned());
-        let service = self.0.clone();
-        Box::pin(async move {
-            let body = serde_json::from_str(&written).unwrap();
-            service.call_with(&name, body, options).await
-        })
-    }
-}
-
 #[test]
 fn dss_095_the_same_from_here_and_from_elsewhere() {
     replayed(async |node| {
@@ -492,10 +467,8 @@ fn dss_095_the_same_from_here_and_from_elsewhere() {
             .replace((*near.get().await.unwrap().state).clone())
             .await
             .unwrap();
-        let wire = Wire(node.find("/far").unwrap(), "/far".to_owned());
-        let far = crate::shop::ShopClient::from(motet_service::Client::elsewhere(
-            std::sync::Arc::new(wire),
-        ));
+        let wire = JsonWire::to(&node, "/far");
+        let far = crate::shop::ShopClient::from(motet_service::Client::elsewhere(wire));
         let mut said = Vec::new();
         for shop in [&near, &far] {
             let version = shop.get().await.unwrap().version;

@@ -32,10 +32,17 @@ pub(crate) struct ShopClerk {
     #[expect(dead_code, reason = "it is bound, and that is all")]
     #[partner]
     spare: Option<ShopClient>,
+    /// Of a type that is registered; nobody makes one.
+    #[partner(policy = UseExisting)]
+    absent: Option<LeftHandClient>,
 }
 
 impl ShopClerk {
     async fn begin(&mut self, cx: &Cx) -> Result<(), Fault> {
+        if let Some(made) = &self.absent {
+            let reason = format!("{} is there, which nobody has made", made.path());
+            return Err(Fault::failed(reason));
+        }
         cx.subscribe::<ClerkClient, _>(&self.shop, Subscribe::all(), ClerkRequest::Changed)
             .await
     }

@@ -1,7 +1,9 @@
 //! Calls end in time.
 
 use crate::clerk::{self, ShopClerk};
+use crate::each_way::each_way;
 use crate::shop::{CornerShop, Line, ShopRequest, node, replay_with, replayed, shop};
+use crate::ways;
 use motet_dispatch::{Dispatcher, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::DebugClient;
@@ -26,18 +28,12 @@ fn dss_027_an_answer_that_does_not_come_in_time() {
         let took = clock.now() - begun;
         assert!(took >= 100 * MS && took < 110 * MS, "{took:?}");
     });
+    each_way(ways::an_answer_that_does_not_come_in_time);
 }
 
 #[test]
 fn dss_028_a_late_answer_disturbs_nobody() {
-    replayed(async |node| {
-        let shop = shop(&node).await;
-        assert!(shop.add_slowly(200).within(100 * MS).await.is_err());
-        sleep(300 * MS).await;
-        // The exclusive handler has ended all the same.
-        assert_eq!(shop.count("slow".into()).await, Ok(2));
-        assert_eq!(node.find("/shop").unwrap().figures().late, 1);
-    });
+    each_way(ways::a_late_answer_disturbs_nobody);
 }
 
 #[test]
@@ -208,6 +204,7 @@ fn dss_027_with_real_threads() {
 
 #[test]
 fn dss_034_to_036_sem_g366_reads_together_changes_alone() {
+    each_way(ways::reads_together_changes_alone);
     replayed(async |node| {
         let shop = shop(&node).await;
         let clock = node.queue().clock();

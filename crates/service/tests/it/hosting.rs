@@ -278,6 +278,40 @@ fn dss_042_a_service_that_blocks_its_own_thread_keeps_no_other() {
 }
 
 #[test]
+fn dss_043_who_starves_beside_a_service_that_blocks_is_seen_from_outside() {
+    within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(1);
+        let node = node(&dispatcher);
+        let create = |path: &str| {
+            let create = Create::<Lodge>::of().at(path);
+            wait_blocking(node.create(create)).unwrap().unwrap()
+        };
+        let (blocking, other) = (create("/blocking"), create("/other"));
+        // Reading them takes no worker.
+        let waiting = || {
+            let figures = node.find("/other").unwrap().figures();
+            (figures.reads_waiting, figures.changes_waiting)
+        };
+        assert_eq!(waiting(), (0, 0));
+        let gate = Gate::new();
+        let blocked = blocking.pass().header(gate.clone()).into_future();
+        gate.wait_for(1);
+        // The only thread of the node waits at the gate.
+        let read = other.passed().into_future();
+        let changes = [other.leave(), other.leave()].map(IntoFuture::into_future);
+        assert_eq!(waiting(), (1, 2));
+        gate.open();
+        assert_eq!(wait_blocking(blocked).unwrap(), Ok(()));
+        assert!(wait_blocking(read).unwrap().is_ok());
+        for change in changes {
+            assert_eq!(wait_blocking(change).unwrap(), Ok(()));
+        }
+        assert_eq!(waiting(), (0, 0));
+        wait_blocking(node.shutdown()).unwrap();
+    });
+}
+
+#[test]
 fn dss_098_sem_g391_a_service_ends_before_its_partner() {
     replay(async |node| {
         // By the order of their paths the partner would end first.

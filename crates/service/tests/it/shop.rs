@@ -78,6 +78,9 @@ pub(crate) trait Shop {
     async fn call_self(&mut self, cx: &Cx) -> Result<i64, Fault>;
     #[submit]
     async fn compute(cx: Cx, ms: u64) -> Result<u64, Fault>;
+    /// Has the shop's own operation add.
+    #[submit]
+    async fn have_added(cx: Cx, count: i64) -> Result<i64, Fault>;
     #[submit]
     async fn shout(cx: Cx, text: String);
     #[submit(job)]
@@ -179,6 +182,9 @@ macro_rules! shop {
                 sleep(Duration::from_millis(ms)).await;
                 Ok(ms * 2)
             }
+            async fn have_added(cx: Cx, count: i64) -> Result<i64, Fault> {
+                cx.own::<ShopClient>()?.add(count).await
+            }
             async fn shout(_: Cx, text: String) {
                 panic!("{text}")
             }
@@ -230,17 +236,24 @@ where
     for threads in [1, 2] {
         let dispatcher = Dispatcher::new(threads);
         let node = node(&dispatcher);
-        let (to, ended) = motet_ports::reply();
         let (work, ends) = (test(node.clone()), node.clone());
-        let running = async move {
+        on_worker(&node, async move {
             work.await;
             ends.shutdown().await;
-            to.post(()).unwrap();
-        };
-        spawn(&node.queue(), running).unwrap();
-        let ended = motet_ports::wait_blocking_for(ended, Duration::from_secs(60));
-        ended.expect("it ends in time").expect("it does not panic");
+        });
     }
+}
+
+/// Runs `work` in a task of the node, and waits for its end.
+pub(crate) fn on_worker(node: &Node, work: impl Future<Output = ()> + Send + 'static) {
+    let (to, ended) = motet_ports::reply();
+    let running = async move {
+        work.await;
+        to.post(()).unwrap();
+    };
+    spawn(&node.queue(), running).unwrap();
+    let ended = motet_ports::wait_blocking_for(ended, Duration::from_secs(60));
+    ended.expect("it ends in time").expect("it does not panic");
 }
 
 /// The same on a node of one's own.

@@ -76,17 +76,28 @@ fn dss_052_a_filter_by_keys() {
 fn dss_053_054_064_a_count_an_expiry_and_the_list() {
     replayed(async |node| {
         let shop = shop(&node).await;
-        let three = shop
-            .subscribe(Subscribe::all().count(3).named("three"))
-            .await
-            .unwrap();
+        let three = Subscribe::all().operation("add").count(3).named("three");
+        let three = shop.subscribe(three).await.unwrap();
         let short = Subscribe::all().expires(Duration::from_secs(1));
         let short = shop.subscribe(short).await.unwrap();
         // One that has expired when it begins.
         let past = Subscribe::all().expires(Duration::ZERO);
         let past = shop.subscribe(past).await.unwrap();
-        assert_eq!(shop.lookup().await.unwrap().subscriptions.len(), 2);
+        let keyed = Subscribe::all().keys([Some("apples"), None]);
+        let keyed = shop.subscribe(keyed).await.unwrap();
+        let list = shop.lookup().await.unwrap().subscriptions;
+        assert_eq!(list.len(), 3);
+        assert_eq!(list[0].name.as_deref(), Some("three"));
+        assert_eq!(list[0].operations, ["add"]);
+        assert!(list[0].keys.is_empty());
+        assert!(list[1].operations.is_empty() && list[1].keys.is_empty());
+        assert!(list[2].operations.is_empty());
+        assert_eq!(list[2].keys, [[Some("apples".to_owned()), None]]);
+        let left: Vec<_> = list.iter().map(|one| one.left).collect();
+        assert_eq!(left, [Some(3), None, None]);
         shop.add(1).await.unwrap();
+        let list = shop.lookup().await.unwrap().subscriptions;
+        assert_eq!(list[0].left, Some(2));
         assert_eq!((short.item_count(), past.item_count()), (1, 0));
         sleep(Duration::from_secs(2)).await;
         for _ in 0..5 {
@@ -94,7 +105,9 @@ fn dss_053_054_064_a_count_an_expiry_and_the_list() {
         }
         assert_eq!((three.item_count(), short.item_count()), (3, 1));
         assert_eq!(past.item_count(), 0);
-        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
+        let list = shop.lookup().await.unwrap().subscriptions;
+        let ids: Vec<u64> = list.iter().map(|one| one.id).collect();
+        assert_eq!(ids, [keyed.id()]);
     });
 }
 

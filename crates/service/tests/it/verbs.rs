@@ -1,8 +1,10 @@
 //! The uniform operations and what isolates a service.
 
+use crate::each_way::each_way_everywhere;
 use crate::shop::{CornerShop, Line, ShopFault, Stock, everywhere, replayed, shop, threaded};
+use crate::ways;
 use motet_ports::timer::sleep;
-use motet_service::{AnyClient, Create, EntryChange, FaultCode, Lifecycle, Options, Value};
+use motet_service::{Create, EntryChange, FaultCode, Lifecycle, Options, Value};
 use serde_json::json;
 use std::time::Duration;
 
@@ -42,46 +44,7 @@ fn dss_010_get_gives_the_state() {
 
 #[test]
 fn dss_011_get_sees_the_state_before_or_after_a_change() {
-    everywhere(async |node| {
-        let shop = shop(&node).await;
-        let changing = shop.add_slowly(50);
-        let (change, seen) = futures(changing, shop.get()).await;
-        change.unwrap();
-        let slow = seen.unwrap().items.get("slow").copied();
-        assert!(slow.is_none() || slow == Some(2), "{slow:?}");
-    });
-}
-
-/// Both at once.
-async fn futures<A: IntoFuture, B: IntoFuture>(a: A, b: B) -> (A::Output, B::Output)
-where
-    A::IntoFuture: Unpin,
-    B::IntoFuture: Unpin,
-{
-    let (mut a, mut b) = (a.into_future(), b.into_future());
-    let (mut one, mut two) = (None, None);
-    std::future::poll_fn(|cx| {
-        use std::future::Future;
-        use std::pin::Pin;
-        use std::task::Poll;
-        if one.is_none()
-            && let Poll::Ready(output) = Pin::new(&mut a).poll(cx)
-        {
-            one = Some(output);
-        }
-        if two.is_none()
-            && let Poll::Ready(output) = Pin::new(&mut b).poll(cx)
-        {
-            two = Some(output);
-        }
-        if one.is_some() && two.is_some() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    })
-    .await;
-    (one.unwrap(), two.unwrap())
+    each_way_everywhere(ways::get_sees_the_state_before_or_after_a_change);
 }
 
 #[test]
@@ -165,68 +128,27 @@ fn dss_017_query_of_what_is_not_there() {
 
 #[test]
 fn dss_018_an_operation_that_is_not_there() {
-    everywhere(async |node| {
-        shop(&node).await;
-        let any: AnyClient = node.find("/shop").unwrap();
-        assert_eq!(
-            code(any.call("steal", Value::Null).await),
-            FaultCode::ActionNotSupported
-        );
-    });
+    each_way_everywhere(ways::an_operation_that_is_not_there);
 }
 
 #[test]
 fn dss_019_a_body_that_is_not_known() {
-    everywhere(async |node| {
-        shop(&node).await;
-        let any = node.find("/shop").unwrap();
-        let fault = any
-            .call("insert", serde_json::json!({"name": 7}))
-            .await
-            .unwrap_err();
-        assert_eq!(fault.code(), FaultCode::MessageNotSupported);
-        assert!(
-            fault.reason().contains("name") || fault.reason().contains("string"),
-            "{fault}"
-        );
-    });
+    each_way_everywhere(ways::a_body_that_is_not_known);
 }
 
 #[test]
-fn dss_020_submit_changes_nothing_and_tells_nobody() {
-    everywhere(async |node| {
-        let shop = shop(&node).await;
-        let told = shop
-            .subscribe(motet_service::Subscribe::all())
-            .await
-            .unwrap();
-        let before = shop.get().await.unwrap().version;
-        assert_eq!(shop.compute(5).await, Ok(10));
-        assert_eq!(shop.get().await.unwrap().version, before);
-        assert_eq!(told.item_count(), 0);
-    });
+fn dss_020_submit_changes_nothing_and_tells_nobody_unless_it_asks() {
+    each_way_everywhere(ways::submit_changes_nothing_and_tells_nobody_unless_it_asks);
 }
 
 #[test]
 fn dss_021_each_update_reaches_its_own_handler() {
-    everywhere(async |node| {
-        let shop = shop(&node).await;
-        assert_eq!(shop.add(10).await, Ok(27));
-        assert_eq!(shop.update(Line::new("pears", 1)).await, Ok(1));
-    });
+    each_way_everywhere(ways::each_update_reaches_its_own_handler);
 }
 
 #[test]
 fn dss_023_after_drop_everything_is_gone() {
-    everywhere(async |node| {
-        let shop = shop(&node).await;
-        shop.drop_service().await.unwrap();
-        assert_eq!(code(shop.get().await), FaultCode::Gone);
-        assert_eq!(code(shop.add(1).await), FaultCode::Gone);
-        assert_eq!(code(shop.compute(1).await), FaultCode::Gone);
-        assert_eq!(code(shop.drop_service().await), FaultCode::Gone);
-        assert!(node.find("/shop").is_err());
-    });
+    each_way_everywhere(ways::after_drop_everything_is_gone);
 }
 
 #[test]
@@ -240,15 +162,7 @@ fn sem_g368_the_teardown_operation_takes_the_service() {
 
 #[test]
 fn dss_024_drop_waits_for_what_runs() {
-    everywhere(async |node| {
-        let shop = shop(&node).await;
-        let (slow, dropped) = futures(shop.add_slowly(50), shop.drop_service()).await;
-        dropped.unwrap();
-        // It had begun, or it was never begun.
-        if let Err(fault) = slow {
-            assert_eq!(fault.code(), FaultCode::Gone);
-        }
-    });
+    each_way_everywhere(ways::drop_waits_for_what_runs);
     replayed(async |node| {
         let shop = shop(&node).await;
         let clock = node.queue().clock();
@@ -269,17 +183,7 @@ fn dss_024_drop_waits_for_what_runs() {
 
 #[test]
 fn dss_025_two_drops_at_once() {
-    everywhere(async |node| {
-        let shop = shop(&node).await;
-        let (one, two) = futures(shop.drop_service(), shop.drop_service()).await;
-        let codes = [one, two].map(|answer| answer.map_err(|fault| fault.code()));
-        assert!(codes.contains(&Ok(())), "{codes:?}");
-        assert!(
-            codes
-                .iter()
-                .all(|answer| matches!(answer, Ok(()) | Err(FaultCode::Gone)))
-        );
-    });
+    each_way_everywhere(ways::two_drops_at_once);
 }
 
 #[test]
