@@ -29,6 +29,7 @@ impl<C: Contract> ServiceSlot<C> {
                 refuse_batch(&slot);
             }
         });
+        slot.end_suspension();
     }
 }
 

@@ -22,6 +22,7 @@ mod stores;
 mod storing;
 mod subscriptions;
 mod supervision;
+mod suspended;
 mod verbs;
 mod wires;
 mod workflow_lists;
