@@ -82,8 +82,8 @@ impl Redb {
     }
 
     /// Asks the database. After a failure of the disk, and after a panic, it answers nothing more
-    /// until it is opened again. Whoever finds it so after a failure has asked nothing yet, and asks
-    /// once more.
+    /// until it is opened again. Whoever finds it so after a failure has asked nothing yet, and
+    /// asks once more.
     fn ask<R>(
         &self,
         what: &str,

@@ -7,6 +7,7 @@ mod clerk;
 mod deadlines;
 mod direct;
 mod ended_by_handler;
+mod flooded;
 mod fuzz;
 mod histories;
 mod hosting;
