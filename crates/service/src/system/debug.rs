@@ -134,7 +134,7 @@ const KEPT: usize = 256;
 impl Diagnostics for DiagnosticsService {
     async fn figures(cx: Cx) -> Vec<Figure> {
         let services = cx.common().shared.services();
-        let figure = |service: &crate::service::Any| Figure {
+        let figure = |service: &Any| Figure {
             path: service.common().path.to_string(),
             lifecycle: service.common().life.lock().clone(),
             figures: service.figures(),
