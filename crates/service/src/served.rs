@@ -187,8 +187,8 @@ impl<S: Service> Served<S> {
         Ok(())
     }
 
-    /// Starts the periodic operations: one that has not begun when its time comes again is not
-    /// posted twice.
+    /// Starts the periodic operations: they are not posted while half of the room for changes is
+    /// taken, nor while the service is suspended.
     fn beats(self: &Arc<Self>) -> Vec<Timer> {
         let clock = self.slot.common.shared.deadlines.clock();
         let beats = ContractOf::<S>::beats().into_iter();
@@ -198,6 +198,7 @@ impl<S: Service> Served<S> {
                 clock.every(period, move |_| {
                     if let Some(served) = weak.upgrade()
                         && *served.slot.common.life.lock() == Lifecycle::Running
+                        && !served.slot.held.is_suspended()
                         && served.slot.common.changes.look().0
                             < served.slot.common.changes.limit().div_ceil(2)
                     {

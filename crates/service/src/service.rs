@@ -7,7 +7,7 @@
 //!   `any_call.rs`: without knowing the contract; `remote.rs`: in another process; `standing.rs`:
 //!   how a service stands; `calling_service.rs`: what stands for it where its handlers call;
 //! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`, `one_way.rs`: when they
-//!   need not be posted to;
+//!   need not be posted to; `suspension.rs`: when they wait although they could begin;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
@@ -42,6 +42,7 @@ mod slot;
 mod standing;
 mod subscription;
 mod subscriptions;
+mod suspension;
 mod threads;
 
 pub use any_notification::AnyNotification;

@@ -9,7 +9,7 @@
 //! | `/sys/manifests` | [`Manifests`] | loads manifests; their JSON Schema |
 //! | `/sys/log` | [`Logs`] | what services say, and what happens to them |
 //! | `/sys/diagnostics` | [`Diagnostics`] | how often what has happened |
-//! | `/sys/debug` | [`Debug`] | requests that were captured; who waits for whom |
+//! | `/sys/debug` | [`Debug`] | requests that were captured; who waits for whom; services that are suspended |
 //! | `/sys/mesh` | [`Mesh`] | peers, topics and subscriptions of the [mesh](crate::NodeBuilder::mesh), if there is one |
 //! | `/jobs/n` | [`Job`] | work that goes on after its caller was answered |
 
@@ -29,8 +29,9 @@ pub use constructor::{
     ManifestsClient, ManifestsContract, ManifestsRequest, Nothing,
 };
 pub use debug::{
-    Captures, Debug, DebugClient, DebugContract, DebugRequest, Diagnostics, DiagnosticsClient,
-    DiagnosticsContract, DiagnosticsRequest, Figure, WaitingService,
+    Captures, Debug, DebugClient, DebugContract, DebugRequest, DebugSteps, DebuggedService,
+    Diagnostics, DiagnosticsClient, DiagnosticsContract, DiagnosticsRequest, Figure,
+    SuspendedService, WaitingService,
 };
 pub use directory::{
     Directories, DirectoriesClient, DirectoriesContract, DirectoriesRequest, Directory, Filter,

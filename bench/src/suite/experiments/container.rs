@@ -16,6 +16,9 @@ const IN_JAVA: [(&str, Server, Form); 3] = [
     ("Axis2", Server::Axis2, Form::Soap),
 ];
 
+/// So many connections only servers of this process have.
+const MANY: usize = 1_000;
+
 /// E10: a Web service container.
 pub(crate) fn e10(setting: &Setting) -> Cases {
     let messages = setting.by_effort(64, 4_000, 40_000);
@@ -34,19 +37,23 @@ pub(crate) fn e10(setting: &Setting) -> Cases {
         .beside(setting, "axum", move || {
             rate(Axum::start()?.at(), connections, asked, messages)
         });
-        IN_JAVA
-            .into_iter()
-            .fold(case, |case, (name, server, form)| {
-                let java = Rc::clone(&setting.java);
-                case.beside(setting, name, move || {
-                    let (at, _kept) = java.get()?.container(server)?;
-                    // What runs first is interpreted.
-                    rate(at, connections, (ask, form), messages)?;
-                    rate(at, connections, (ask, form), messages)
-                })
+        // Some of them keep a thread for each connection, and let the others wait.
+        let in_java = IN_JAVA.into_iter().filter(|_| connections < MANY);
+        in_java.fold(case, |case, (name, server, form)| {
+            let java = Rc::clone(&setting.java);
+            case.beside(setting, name, move || {
+                let (at, _kept) = java.get()?.container(server)?;
+                // What runs first is interpreted.
+                rate(at, connections, (ask, form), messages)?;
+                rate(at, connections, (ask, form), messages)
             })
+        })
     };
-    let cases =
-        [1, 64].map(|connections| [Ask::Read, Ask::Change].map(|ask| case(connections, ask)));
-    Ok(cases.into_iter().flatten().collect())
+    let few: &[usize] = &[1, 64];
+    let counts = setting.by_effort(few, few, &[1, 64, MANY]);
+    let cases = counts.iter().flat_map(|connections| {
+        let case = |ask| case(*connections, ask);
+        [Ask::Read, Ask::Change].map(case)
+    });
+    Ok(cases.collect())
 }

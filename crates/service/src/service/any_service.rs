@@ -7,6 +7,7 @@ use super::entrance::EnteredOperation;
 use super::new_subscription::NewSubscription;
 use super::slot::{Common, OperationBody, ServiceSlot};
 use super::subscriptions::Sink;
+use super::suspension::Suspension;
 use crate::json::{Answering, To, from_value, is_same, schema, to_value};
 use crate::latency::OperationLatency;
 use crate::{
@@ -130,6 +131,7 @@ pub(crate) trait AnyService: Send + Sync {
         port: Port<Arc<AnyNotification>>,
         options: Options,
     ) -> Result<(Instant, Reply<Result<NewSubscription, Fault>>), Fault>;
+    fn suspension(&self) -> &dyn Suspension;
     /// Answers whatever still comes with the fault of a service that has ended.
     fn refuse_all(self: Arc<Self>);
 }
@@ -377,6 +379,10 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
         options: Options,
     ) -> Result<(Instant, Reply<Result<NewSubscription, Fault>>), Fault> {
         self.begin_entering(how, Sink::Json(port), options)
+    }
+
+    fn suspension(&self) -> &dyn Suspension {
+        self
     }
 
     fn refuse_all(self: Arc<Self>) {

@@ -31,6 +31,7 @@ impl<C: Contract> ServiceSlot<C> {
                 refuse_batch(&slot);
             }
         });
+        slot.end_suspension();
     }
 }
 

@@ -4,6 +4,7 @@ use super::batches::Batches;
 use super::direct::{DirectService, HandlerLengths};
 use super::shared::NodeShared;
 use super::subscriptions::{Entering, Subscriptions};
+use super::suspension::HeldOperations;
 use super::threads::OwnThreads;
 use crate::context::Panicked;
 use crate::depth::{Depth, DepthRoom};
@@ -88,6 +89,7 @@ pub(crate) struct ServiceSlot<C: Contract> {
     pub(crate) teardown: Port<OperationItem<C>>,
     pub(crate) independent: Port<OperationItem<C>>,
     pub(crate) subscriptions: Subscriptions<C>,
+    pub(crate) held: HeldOperations<C>,
     pub(crate) direct: DirectService<C>,
 }
 
@@ -136,6 +138,7 @@ impl<C: Contract> ServiceSlot<C> {
             teardown: Port::new(),
             independent: Port::new(),
             subscriptions: Subscriptions::default(),
+            held: HeldOperations::default(),
             direct: DirectService::default(),
         }
     }
@@ -160,8 +163,8 @@ impl<C: Contract> ServiceSlot<C> {
             && Causalities::active().is_empty()
     }
 
-    /// Posts an item for which there is room.
-    pub(crate) fn post(&self, mut item: OperationItem<C>) {
+    /// Posts an item for which there is room, also while the service is suspended.
+    pub(super) fn post_now(&self, mut item: OperationItem<C>) {
         let (_, group) = item.what.verb();
         let posted = match group {
             Group::Exclusive if self.is_of_batch(&item.what) => {
@@ -196,7 +199,7 @@ impl<C: Contract> ServiceSlot<C> {
 
     /// Has the service do what its node wants. Nobody waits for room.
     pub(crate) fn post_own(&self, step: OwnStep) {
-        self.post(OperationItem {
+        self.post_now(OperationItem {
             room: DepthRoom::none(),
             what: OperationBody::Own(step),
             envelope: RequestEnvelope::default(),

@@ -1,14 +1,17 @@
 //! A store in one file, by redb.
 
 use crate::{Fault, Store};
+use motet_dispatch::Exception;
 use motet_sync::Mutex;
 use redb::{Database, DatabaseError, Durability, ReadableDatabase, TableDefinition, TableError};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A store in one file. A commit is one transaction, and is on the disk when it has returned. After
-/// a failure of the disk the file is opened again by the next who reads or commits.
+/// a failure of the disk the file is opened again by the next who reads or commits. Whenever it is
+/// opened it is read as a whole, and refused if it is not as it was written.
 pub struct Redb {
     path: PathBuf,
     open: Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>,
@@ -23,13 +26,23 @@ impl Redb {
     /// Opens the file, or makes it.
     ///
     /// # Errors
-    /// A fault that names the file.
+    /// A fault that names the file, and says what to do if it is damaged: also when it is empty.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Fault> {
         let path = path.as_ref().to_owned();
-        let made = Database::create(&path).map_err(|error| failed(&path, "opened", &error))?;
+        // A new database would be made in it, and what it had be lost in silence.
+        if path
+            .metadata()
+            .is_ok_and(|it| it.is_file() && it.len() == 0)
+        {
+            let empty = redb::Error::Corrupted("it is empty".to_owned());
+            return Err(failed(&path, "opened", &empty));
+        }
+        let made = unless_it_panics(|| Ok(checking().create(&path)?));
+        let made = made.map_err(|error| failed(&path, "opened", &error))?;
         let file = path.clone();
         // Again it is not made: where it has gone, what it had is not lost in silence.
-        Ok(Redb::opened_by(path, made, move || Database::open(&file)))
+        let open = move || checking().open(&file);
+        Ok(Redb::opened_by(path, made, open))
     }
 
     fn opened_by(
@@ -50,7 +63,8 @@ impl Redb {
         if let Some(open) = &*database {
             return Ok(Arc::clone(open));
         }
-        let opened = (self.open)().map_err(|error| failed(&self.path, "opened", &error))?;
+        let opened = unless_it_panics(|| Ok((self.open)()?));
+        let opened = opened.map_err(|error| failed(&self.path, "opened", &error))?;
         let opened = Arc::new(opened);
         *database = Some(Arc::clone(&opened));
         Ok(opened)
@@ -67,8 +81,9 @@ impl Redb {
         }
     }
 
-    /// Asks the database. After a failure of the disk it answers nothing more until it is opened
-    /// again. Whoever finds it so has asked nothing yet, and asks once more.
+    /// Asks the database. After a failure of the disk, and after a panic, it answers nothing more
+    /// until it is opened again. Whoever finds it so after a failure has asked nothing yet, and
+    /// asks once more.
     fn ask<R>(
         &self,
         what: &str,
@@ -77,21 +92,37 @@ impl Redb {
         let mut is_again = false;
         loop {
             let database = self.database()?;
-            let error = match ask(&database) {
+            let error = match unless_it_panics(|| ask(&database)) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
             let had_failed = matches!(error, redb::Error::PreviousIo);
-            if had_failed || matches!(error, redb::Error::Io(_)) {
+            if had_failed || matches!(error, redb::Error::Io(_) | redb::Error::Corrupted(_)) {
                 self.forget(&database);
             }
-            drop(database);
+            // Where it was damaged, its end may panic, too.
+            drop(catch_unwind(AssertUnwindSafe(|| drop(database))));
             if is_again || !had_failed {
                 return Err(failed(&self.path, what, &error));
             }
             is_again = true;
         }
     }
+}
+
+/// Opens files and looks whether each page is as it was written.
+fn checking() -> redb::Builder {
+    let mut builder = Database::builder();
+    builder.set_check_integrity_on_open(true);
+    builder
+}
+
+/// What redb says. A panic, with which it meets some damages, is an error.
+fn unless_it_panics<R>(ask: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|payload| {
+        let why = Exception::new(payload, "store").message().to_owned();
+        Err(redb::Error::Corrupted(why))
+    })
 }
 
 fn try_load(database: &Database, path: &str) -> Result<Option<Vec<u8>>, redb::Error> {
@@ -125,10 +156,21 @@ impl Store for Redb {
     }
 }
 
-fn failed(path: &Path, what: &str, error: &dyn fmt::Display) -> Fault {
+fn failed(path: &Path, what: &str, error: &redb::Error) -> Fault {
+    let is_damaged = match error {
+        redb::Error::Corrupted(_) | redb::Error::LockPoisoned(_) => true,
+        // Of the system's own errors the file is not the reason.
+        redb::Error::Io(error) => error.raw_os_error().is_none(),
+        _ => false,
+    };
+    let what_to_do = match (is_damaged, error) {
+        (true, _) => "; it is damaged, or no store: restore it or remove it",
+        (_, redb::Error::DatabaseAlreadyOpen) => "; end who has it open, or name another file",
+        _ => "",
+    };
+    let path = path.display();
     Fault::failed(format!(
-        "the store {} cannot be {what}: {error}",
-        path.display()
+        "the store {path} cannot be {what}: {error}{what_to_do}"
     ))
 }
 

@@ -10,6 +10,7 @@ use motet_service::{
     Store, Supervise, contract, data,
 };
 use motet_sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -131,6 +132,92 @@ fn dss_085_sem_g392_what_was_answered_is_there_after_a_restart() {
         .unwrap_err();
     assert!(fault.reason().contains("line 2"), "{fault}");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// How many apples a start with this file finds.
+fn apples_in(file: &Path) -> Result<i64, Fault> {
+    let dispatcher = Dispatcher::new(1);
+    let node = node_with(&dispatcher, Redb::open(file)?);
+    let started = async {
+        let create = Create::<CornerShop>::of()
+            .at("/shop")
+            .persist(Persist::Each);
+        let shop = node.create(create).await?;
+        let state = shop.get().await?;
+        assert_eq!(state.version, 2);
+        Ok(state.items["apples"])
+    };
+    motet_ports::wait_blocking(started).unwrap()
+}
+
+/// So many bytes of those that hold something, behind the first page, drawn from a seed.
+fn drawn_places(bytes: &[u8], count: usize) -> Vec<usize> {
+    let held: Vec<usize> = (4096..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+    let mut drawn = 0x2545_f491_4f6c_dd1d_u64;
+    let place = |_| {
+        drawn ^= drawn << 13;
+        drawn ^= drawn >> 7;
+        drawn ^= drawn << 17;
+        held[drawn as usize % held.len()]
+    };
+    (0..count).map(place).collect()
+}
+
+#[test]
+fn sem_g623_a_damaged_file_is_refused_or_has_what_was_committed() {
+    motet_testkit::within(Duration::from_secs(300), || {
+        let folder = std::env::temp_dir().join(format!("motet-damaged-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let whole = {
+            let (file, dispatcher) = (folder.join("whole.redb"), Dispatcher::new(2));
+            let node = node_with(&dispatcher, Redb::open(&file).unwrap());
+            let filled = async {
+                fill(&node).await;
+                node.shutdown().await;
+            };
+            motet_ports::wait_blocking(filled).unwrap();
+            std::fs::read(&file).unwrap()
+        };
+        let start = |name: &str, bytes: &[u8]| {
+            let file = folder.join(name);
+            std::fs::write(&file, bytes).unwrap();
+            let started = apples_in(&file);
+            match &started {
+                Ok(apples) => assert_eq!(*apples, 4, "of {name}"),
+                Err(fault) => {
+                    let reason = fault.reason();
+                    let is_told = reason.contains(name) || reason.contains("/shop");
+                    assert!(
+                        is_told && reason.contains("restore it or remove it"),
+                        "{fault}"
+                    );
+                }
+            }
+            started.is_ok()
+        };
+        assert!(start("undamaged.redb", &whole));
+        assert!(!start("empty.redb", &[]));
+        assert!(!start("text.redb", b"not a store at all"));
+        let places = drawn_places(&whole, 48);
+        for (n, at) in places.into_iter().enumerate() {
+            start(&format!("cut-{n}.redb"), &whole[..at]);
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (n % 8);
+            start(&format!("flipped-{n}.redb"), &flipped);
+        }
+        // A state that would be read without a complaint.
+        let committed = br#""apples":4"#;
+        let mut changed = whole.clone();
+        let mut found = 0;
+        for at in 0..whole.len() - committed.len() {
+            if whole[at..].starts_with(committed) {
+                changed[at + committed.len() - 1] = b'5';
+                found += 1;
+            }
+        }
+        assert!(found > 0 && !start("changed.redb", &changed));
+        std::fs::remove_dir_all(&folder).unwrap();
+    });
 }
 
 /// A store that takes so many commits.

@@ -1,6 +1,7 @@
 //! Clients that keep their connections.
 
 use crate::said::Said;
+use motet_machine::system::SystemLimits;
 use motet_sync::thread;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -72,6 +73,15 @@ pub(super) fn rate(
     (ask, form): (Ask, Form),
     messages: usize,
 ) -> Result<f64, String> {
+    // Both ends of each, and what else is open.
+    let files = 2 * connections as u64 + 100;
+    if let Some(most) = SystemLimits::here().open_files
+        && most < files
+    {
+        return Err(format!(
+            "{connections} connections need {files} open files, and ulimit -n allows {most}"
+        ));
+    }
     let each = (messages / connections).max(1);
     let connected = (0..connections).map(|_| connect(at));
     let streams = connected.collect::<Result<Vec<_>, String>>()?;
