@@ -184,6 +184,8 @@ impl<S: Service> Served<S> {
         if !slot.common.shared.deadlines.clock().is_virtual() {
             slot.direct.serve(at_once::of(&self.cell));
         }
+        // It is carried out when all members are registered.
+        slot.post_own(OwnStep::Begin);
         Ok(())
     }
 
@@ -198,7 +200,7 @@ impl<S: Service> Served<S> {
                 clock.every(period, move |_| {
                     if let Some(served) = weak.upgrade()
                         && *served.slot.common.life.lock() == Lifecycle::Running
-                        && !served.slot.held.is_suspended()
+                        && !served.slot.held.holds()
                         && served.slot.common.changes.look().0
                             < served.slot.common.changes.limit().div_ceil(2)
                     {

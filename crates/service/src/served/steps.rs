@@ -33,6 +33,9 @@ pub(super) trait ServedSteps: AnyServed {
     /// Builds it anew, and serves again.
     fn begin_again(self: Arc<Self>) -> Beginning;
 
+    /// What has been asked for meanwhile goes on.
+    fn begin_to_serve(&self);
+
     /// The service as it is.
     fn shared(&self) -> Option<AnyOne>;
     /// Takes the service out of its cell.
@@ -79,6 +82,10 @@ impl<S: Service> ServedSteps for Served<S> {
 
     fn begin_again(self: Arc<Self>) -> Beginning {
         self.beginning(true)
+    }
+
+    fn begin_to_serve(&self) {
+        self.slot.begin_to_serve();
     }
 
     fn shared(&self) -> Option<AnyOne> {

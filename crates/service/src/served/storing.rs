@@ -83,6 +83,7 @@ pub(super) async fn take_step(served: Arc<dyn ServedSteps>, step: OwnStep) {
     // Also before it is built anew for another: its own state is not torn.
     store_waiting(&served).await;
     match step {
+        OwnStep::Begin => served.begin_to_serve(),
         OwnStep::Store => {}
         OwnStep::Rebuild(why, to) => rebuild(served, &why, to),
     }

@@ -283,8 +283,8 @@ impl<C: Contract> ServiceSlot<C> {
         let may = self
             .common
             .starts_at_once(operation, options, context, batches);
-        // What a suspended service is asked for waits.
-        (may && !self.held.is_suspended()).then(|| self.direct.at_once())?
+        // Behind what is held.
+        (may && !self.held.holds()).then(|| self.direct.at_once())?
     }
 }
 

@@ -120,6 +120,8 @@ pub(crate) enum OperationBody<C: Contract> {
 
 /// What a node has a service do that no client asks for. It is exclusive.
 pub(crate) enum OwnStep {
+    /// It begins to serve.
+    Begin,
     /// Its state is stored, since its period is over.
     Store,
     /// It is built anew, since a partner was. Answered when that has ended.
@@ -197,14 +199,16 @@ impl<C: Contract> ServiceSlot<C> {
         }
     }
 
-    /// Has the service do what its node wants. Nobody waits for room.
+    /// Has the service do what its node wants, whoever is cancelled meanwhile. Nobody waits for
+    /// room.
     pub(crate) fn post_own(&self, step: OwnStep) {
-        self.post_now(OperationItem {
+        let item = OperationItem {
             room: DepthRoom::none(),
             what: OperationBody::Own(step),
             envelope: RequestEnvelope::default(),
             under: Causalities::none(),
-        });
+        };
+        Causalities::none().run(|| self.post_now(item));
     }
 
     /// Tells subscribers of a change that an exclusive handler has made.
@@ -372,7 +376,7 @@ impl<C: Contract> OperationBody<C> {
             OperationBody::Request(_, Some(reply)) => return C::refuse(reply, fault),
             OperationBody::Request(_, None)
             | OperationBody::Drop(None)
-            | OperationBody::Own(OwnStep::Store) => Ok(()),
+            | OperationBody::Own(OwnStep::Begin | OwnStep::Store) => Ok(()),
             OperationBody::Get(to) => to.post(Err(fault)).map_err(drop),
             OperationBody::Subscribe(entering) => entering.reply.post(Err(fault)).map_err(drop),
             OperationBody::Replace(_, to)

@@ -1,19 +1,20 @@
-//! Services that are suspended: their operations wait in a line of their own until they are let go
-//! on. `/sys/debug` does that.
+//! Services whose operations wait in a line of their own until they are let go on: before they
+//! serve, where each port would keep the order of its own items alone, and while they are suspended
+//! by `/sys/debug`.
 //!
 //! ```text
-//!   post ──► suspended? ── no ───► ports
-//!                └─ yes ─► line ── step, resume ──► ports
+//!   post ──► serves, and is not suspended? ── yes ──► ports
+//!                          └─ no ─► line ── it serves; step, resume ──► ports
 //! ```
 //!
-//! What was posted before is in its port already and is carried out. What ends the service, and
-//! what its node has it do, does not wait.
+//! What was posted before it was suspended is in its port already and is carried out. What ends the
+//! service, and what its node has it do, does not wait.
 
 use super::slot::{OperationItem, ServiceSlot};
 use crate::{Contract, Fault, FaultCode, Group};
 use motet_dispatch::Causalities;
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::{FirstPanic, Mutex};
 use std::collections::VecDeque;
 
 /// A service that may be suspended, whatever its contract. One at a time suspends it, has it step,
@@ -43,12 +44,15 @@ pub(crate) trait Suspension {
 
 /// What is held of a service.
 pub(crate) struct HeldOperations<C: Contract> {
-    /// Written under the lock of the line.
-    is_suspended: AtomicBool,
+    /// Whether what is posted is held. Written under the lock of the line.
+    holds: AtomicBool,
     line: Mutex<HeldLine<C>>,
 }
 
 struct HeldLine<C: Contract> {
+    /// All its ports are its interleave's.
+    serves: bool,
+    is_suspended: bool,
     /// Nothing is held any more.
     has_ended: bool,
     /// Oldest first.
@@ -62,33 +66,38 @@ struct HeldOperation<C: Contract> {
 }
 
 impl<C: Contract> HeldOperations<C> {
+    /// Whether what is posted is held.
     #[inline]
-    pub(crate) fn is_suspended(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         // Acquire: whoever finds that it is over comes behind all that was held.
-        self.is_suspended.load(Ordering::Acquire)
+        self.holds.load(Ordering::Acquire)
     }
 
     fn next(&self) -> Option<HeldOperation<C>> {
         self.line.lock().operations.pop_front()
     }
 
-    /// The oldest; if there is none, nothing is held from here on.
+    /// The oldest, if they go on; if there is none, nothing is held from here on.
     fn next_or_end(&self) -> Option<HeldOperation<C>> {
         let mut line = self.line.lock();
+        if !line.serves || line.is_suspended {
+            return None;
+        }
         let next = line.operations.pop_front();
         if next.is_none() {
             // Under the lock: what is posted from here on comes behind what was held.
-            self.is_suspended.store(false, Ordering::Release);
+            self.holds.store(false, Ordering::Release);
         }
         next
     }
 }
 
 impl<C: Contract> ServiceSlot<C> {
-    /// Posts an item for which there is room. While the service is suspended it is held.
+    /// Posts an item for which there is room. Until the service serves, and while it is suspended,
+    /// it is held.
     #[inline]
     pub(crate) fn post(&self, item: OperationItem<C>) {
-        match self.held.is_suspended() {
+        match self.held.holds() {
             true => self.hold(item),
             false => self.post_now(item),
         }
@@ -100,7 +109,7 @@ impl<C: Contract> ServiceSlot<C> {
         if group != Group::Teardown {
             let under = Causalities::active();
             let mut line = self.held.line.lock();
-            if self.held.is_suspended() {
+            if self.held.holds() {
                 return line.operations.push_back(HeldOperation { under, item });
             }
         }
@@ -112,13 +121,37 @@ impl<C: Contract> ServiceSlot<C> {
         let held = {
             let mut line = self.held.line.lock();
             line.has_ended = true;
-            self.held.is_suspended.store(false, Ordering::Release);
+            line.is_suspended = false;
+            self.held.holds.store(false, Ordering::Release);
             std::mem::take(&mut line.operations)
         };
+        let mut panics = FirstPanic::default();
         for HeldOperation { item, .. } in held {
-            drop(item.room);
-            item.what.refuse(self.common.absence());
+            // What one of them drops keeps no other from its answer.
+            panics.catch(move || {
+                drop(item.room);
+                item.what.refuse(self.common.absence());
+            });
         }
+        panics.resume();
+    }
+
+    /// The interleave has all ports of the service: from here on the order of what is posted stays
+    /// across them.
+    pub(crate) fn begin_to_serve(&self) {
+        self.held.line.lock().serves = true;
+        self.let_all_go_on();
+    }
+
+    /// Lets all that is held go on, if it is not suspended: how many.
+    fn let_all_go_on(&self) -> usize {
+        let mut count = 0;
+        // What comes meanwhile is held, too, and stays in its order.
+        while let Some(held) = self.held.next_or_end() {
+            self.let_go_on(held);
+            count += 1;
+        }
+        count
     }
 
     fn let_go_on(&self, held: HeldOperation<C>) {
@@ -127,7 +160,7 @@ impl<C: Contract> ServiceSlot<C> {
     }
 
     fn check_suspended(&self) -> Result<(), Fault> {
-        if self.held.is_suspended() {
+        if self.held.line.lock().is_suspended {
             return Ok(());
         }
         let reason = "the service is not suspended; `suspend` of /sys/debug does that";
@@ -138,10 +171,11 @@ impl<C: Contract> ServiceSlot<C> {
 impl<C: Contract> Suspension for ServiceSlot<C> {
     fn suspend(&self) -> Result<(), Fault> {
         let (has_ended, was_suspended) = {
-            let line = self.held.line.lock();
-            let was_suspended = self.held.is_suspended();
+            let mut line = self.held.line.lock();
+            let was_suspended = line.is_suspended;
             if !line.has_ended {
-                self.held.is_suspended.store(true, Ordering::Release);
+                line.is_suspended = true;
+                self.held.holds.store(true, Ordering::Release);
             }
             (line.has_ended, was_suspended)
         };
@@ -161,7 +195,9 @@ impl<C: Contract> Suspension for ServiceSlot<C> {
         self.check_suspended()?;
         let now = self.common.shared.deadlines.clock().now();
         let mut steps = 0;
-        while steps < most
+        // One that does not serve yet has none that could begin.
+        while self.held.line.lock().serves
+            && steps < most
             && let Some(held) = self.held.next()
         {
             // One that is too late is refused when it comes to its handler.
@@ -174,29 +210,26 @@ impl<C: Contract> Suspension for ServiceSlot<C> {
 
     fn resume(&self) -> Result<usize, Fault> {
         self.check_suspended()?;
-        let mut resumed = 0;
-        // What comes meanwhile is held, too, and stays in its order.
-        while let Some(held) = self.held.next_or_end() {
-            self.let_go_on(held);
-            resumed += 1;
-        }
-        Ok(resumed)
+        self.held.line.lock().is_suspended = false;
+        Ok(self.let_all_go_on())
     }
 
     fn held(&self) -> Option<usize> {
         let line = self.held.line.lock();
-        self.held.is_suspended().then(|| line.operations.len())
+        line.is_suspended.then(|| line.operations.len())
     }
 }
 
 impl<C: Contract> Default for HeldOperations<C> {
     fn default() -> Self {
         let line = HeldLine {
+            serves: false,
+            is_suspended: false,
             has_ended: false,
             operations: VecDeque::new(),
         };
         HeldOperations {
-            is_suspended: AtomicBool::new(false),
+            holds: AtomicBool::new(true),
             line: Mutex::new(line),
         }
     }

@@ -1,5 +1,6 @@
 //! What the crate promises: by number of the promise (`sem_g…`) and of DSS's behaviour (`dss_…`).
 
+mod begins;
 mod begun;
 mod brief;
 mod calls;
