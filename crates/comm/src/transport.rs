@@ -23,7 +23,9 @@ pub trait Transport: Send + Sync {
     /// room for a few bytes more may be taken as it is.)
     ///
     /// # Errors
-    /// [`TransportError`]; the message is then lost.
+    /// [`TransportError`]; the message is then lost. That a process is gone
+    /// [`Transport::progress`] tells first, since what came from it comes before. Until then a
+    /// message to it may be lost without an error.
     fn send(
         &self,
         process: usize,

@@ -173,6 +173,34 @@ impl Engine {
     /// As [`Engine::progress`].
     pub fn progress_but(
         &self,
+        leave: impl FnMut(&Header) -> bool,
+        deliver: impl FnMut(ReceivedMessage<'_>),
+    ) -> Result<usize, MpiError> {
+        self.look(|| None, Duration::ZERO, leave, deliver)
+    }
+
+    /// As [`Engine::progress_but`], also with an error that a send has met before, which `refused`
+    /// gives. An error of MPI may come from the loss of a process: one that is dying is not there
+    /// for the library any more, while the system still calls it running. Such a loss is waited
+    /// for, half a second at most, and told in place of the error.
+    ///
+    /// # Errors
+    /// As [`Engine::progress`].
+    pub(crate) fn progress_or_cause(
+        &self,
+        refused: impl FnOnce() -> Option<MpiError>,
+        leave: impl FnMut(&Header) -> bool,
+        deliver: impl FnMut(ReceivedMessage<'_>),
+    ) -> Result<usize, MpiError> {
+        self.look(refused, DYING, leave, deliver)
+    }
+
+    /// Takes in what has come, and tells who is lost. One that is dying is waited for so long when
+    /// MPI says that something has failed.
+    fn look(
+        &self,
+        refused: impl FnOnce() -> Option<MpiError>,
+        dying: Duration,
         mut leave: impl FnMut(&Header) -> bool,
         mut deliver: impl FnMut(ReceivedMessage<'_>),
     ) -> Result<usize, MpiError> {
@@ -182,10 +210,18 @@ impl Engine {
         let receiving = &mut *receiving;
         let taken = self
             .finish_sends(receiving, &mut deliver)
-            .and_then(|gone| Ok(gone + self.take_in(receiving, &mut leave, &mut deliver)?));
+            .and_then(|gone| Ok(gone + self.take_in(receiving, &mut leave, &mut deliver)?))
+            .and_then(|taken| refused().map_or(Ok(taken), Err));
         // A library that notices a loss does not say whose.
         if receiving.is_due(self.config.look_every) || taken.is_err() {
             self.find_lost(receiving, &mut deliver);
+        }
+        if matches!(taken, Err(MpiError::Call { .. })) {
+            let begun = Instant::now();
+            while !receiving.has_untold() && begun.elapsed() < dying {
+                thread::park_timeout(Duration::from_millis(1));
+                self.find_lost(receiving, &mut deliver);
+            }
         }
         match receiving.untold() {
             Some(lost) => Err(lost),
@@ -214,25 +250,9 @@ impl Engine {
             && receiving.shared.read_next(process, header, read)
     }
 
-    /// What an error of MPI comes from: the loss of a process that can be seen from here, if there
-    /// is one. One that is dying is not there for the library any more, while the system still
-    /// calls it running. It is waited for, half a second at most.
-    pub(crate) fn cause_of(&self, error: MpiError) -> MpiError {
-        if !matches!(error, MpiError::Call { .. }) {
-            return error;
-        }
-        let begun = Instant::now();
-        loop {
-            for process in self.peer_states.all_in(PeerState::Open) {
-                if let Some(reason) = self.peers.gone(process) {
-                    return MpiError::PeerLost { process, reason };
-                }
-            }
-            if begun.elapsed() >= DYING {
-                return error;
-            }
-            thread::park_timeout(Duration::from_millis(1));
-        }
+    /// Whether a process was lost: what it had sent has been delivered.
+    pub(crate) fn is_lost(&self, process: usize) -> bool {
+        self.peer_states.get(process) == PeerState::Lost
     }
 
     /// Delivers what is here, at most so much as the configuration says.
@@ -321,18 +341,22 @@ impl Engine {
         }
     }
 
-    /// Delivers what a process had sent before it went: it is still there.
+    /// Delivers what a process had sent before it went: it is still there. Among it may be what it
+    /// has said of why it went.
     fn take_last(
         &self,
         receiving: &mut Receiving,
         process: usize,
         deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) {
-        // What cannot be received of it is lost with it.
-        let _ = receiving.shared.take_last(process, &mut |process, came| {
-            self.deliver_shared(process, came, deliver)
-        });
-        let _ = receiving
+        if self.shared.reach(process) {
+            // What cannot be received of it is lost with it.
+            let _ = receiving.shared.take_last(process, &mut |process, came| {
+                self.deliver_shared(process, came, deliver)
+            });
+            return;
+        }
+        receiving
             .arrivals
             .take_last(&self.comm, process, |process, request| {
                 self.deliver_message(process, request, deliver)

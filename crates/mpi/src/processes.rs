@@ -5,6 +5,7 @@ use crate::binding::{Environment, Library, ThreadLevel};
 use crate::engine::{Engine, EngineConfig};
 use crate::error::MpiError;
 use motet_comm::{Gone, Header, MemoryOffer, SharedMemory, Transport, TransportError};
+use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ pub struct Processes {
     started: Option<Started>,
     /// A process is lost, or MPI fails: its end would wait for ever.
     broken: AtomicBool,
+    /// Why a send has failed, until the next look for messages tells it. A loss behind it is told
+    /// in its place, after what has come from the one that is lost. `broken` is set then.
+    refused: Mutex<Option<MpiError>>,
     /// Where this process notes that it belongs to a run.
     note: OnceLock<PathBuf>,
 }
@@ -76,6 +80,7 @@ impl Processes {
         Ok(Arc::new(Processes {
             started: Some(Started { engine, _mpi: mpi }),
             broken: AtomicBool::new(false),
+            refused: Mutex::new(None),
             note: OnceLock::new(),
         }))
     }
@@ -122,12 +127,41 @@ impl Processes {
     fn failed(&self, error: MpiError) -> TransportError {
         // Relaxed: it is read when nobody else is left.
         self.broken.store(true, Ordering::Relaxed);
-        match self.engine().cause_of(error) {
+        match error {
             MpiError::PeerLost { process, reason } => TransportError::Lost { process, reason },
             error => TransportError::Failed {
                 reason: error.to_string(),
             },
         }
+    }
+
+    /// A send has failed. What that may come from is left to the next look for messages: it takes
+    /// in first what has come, and that may name another process.
+    fn refuse<T: Default>(&self, error: MpiError) -> Result<T, TransportError> {
+        let is_clear = match &error {
+            MpiError::Call { .. } => false,
+            MpiError::PeerLost { process, .. } => self.engine().is_lost(*process),
+            _ => true,
+        };
+        if is_clear {
+            return Err(self.failed(error));
+        }
+        self.refused.lock().get_or_insert(error);
+        // Relaxed: whoever does not see it now looks again.
+        self.broken.store(true, Ordering::Relaxed);
+        Ok(T::default())
+    }
+
+    /// Why a send has failed, if that was not told.
+    fn refused(&self) -> Option<MpiError> {
+        // Relaxed: as `refuse` says.
+        let broken = self.broken.load(Ordering::Relaxed);
+        let refused = broken.then(|| self.refused.lock().take())??;
+        let is_told = match &refused {
+            MpiError::PeerLost { process, .. } => self.engine().is_lost(*process),
+            _ => false,
+        };
+        (!is_told).then_some(refused)
     }
 }
 
@@ -148,7 +182,7 @@ impl Transport for Processes {
     ) -> Result<(), TransportError> {
         self.engine()
             .send(process, header, payload)
-            .map_err(|error| self.failed(error))
+            .or_else(|error| self.refuse(error))
     }
 
     fn send_pieces(
@@ -159,7 +193,7 @@ impl Transport for Processes {
     ) -> Result<(), TransportError> {
         self.engine()
             .send_pieces(process, header, pieces)
-            .map_err(|error| self.failed(error))
+            .or_else(|error| self.refuse(error))
     }
 
     fn send_some(
@@ -170,7 +204,7 @@ impl Transport for Processes {
     ) -> Result<Gone, TransportError> {
         self.engine()
             .send_some(process, header, bytes)
-            .map_err(|error| self.failed(error))
+            .or_else(|error| self.refuse(error))
     }
 
     fn progress(
@@ -187,7 +221,7 @@ impl Transport for Processes {
     ) -> Result<usize, TransportError> {
         let deliver = |it: ReceivedMessage<'_>| deliver(it.process, it.header, it.payload);
         self.engine()
-            .progress_but(leave, deliver)
+            .progress_or_cause(|| self.refused(), leave, deliver)
             .map_err(|error| self.failed(error))
     }
 

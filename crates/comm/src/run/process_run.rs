@@ -123,6 +123,9 @@ impl ProcessRun {
             }
             None => {}
         }
+        while self.processes.is_telling() {
+            caller.park();
+        }
         self.processes.stop_asking();
         if let Some(Server { thread, closing }) = self.server.lock().take() {
             // The last messages, by which others end, leave while the server looks for messages.

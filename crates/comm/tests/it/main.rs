@@ -15,6 +15,7 @@ mod gone;
 mod grids;
 mod intercommunicators;
 mod layouts;
+mod leaving;
 mod lengths;
 mod limits;
 mod long_vectors;

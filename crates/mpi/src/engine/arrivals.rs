@@ -7,6 +7,10 @@ use std::collections::VecDeque;
 /// All messages have one tag of MPI: only so does it keep their order.
 pub(super) const TAG: i32 = 1;
 
+/// So many looks in a row find nothing before all is taken in that a process has sent which is
+/// gone: a library moves a part of what has come at each call, also what others have sent.
+const LAST_LOOKS: u32 = 200;
+
 /// What has been matched and is not all here.
 #[derive(Debug)]
 pub(super) struct Arrivals {
@@ -49,20 +53,37 @@ impl Arrivals {
         Ok(taken)
     }
 
-    /// Hands over all that is here from a process that will send nothing more, and forgets the
-    /// rest.
+    /// Hands over all that is here from a process that will send nothing more. What cannot be
+    /// received of it is lost with it.
     pub(super) fn take_last(
         &mut self,
         comm: &Comm,
         process: usize,
         mut hand: impl FnMut(usize, Request) -> Result<(), MpiError>,
-    ) -> Result<(), MpiError> {
-        self.take_arrived(process, &mut hand)?;
-        while let Some(matched) = comm.improbe_from(process, TAG)? {
-            self.take(matched, &mut hand)?;
+    ) {
+        let mut fruitless = 0;
+        while fruitless < LAST_LOOKS {
+            // An error may come from the loss of another one: what follows may be here all the
+            // same.
+            let found = self.take_next(comm, process, &mut hand).unwrap_or(false);
+            fruitless = if found { 0 } else { fruitless + 1 };
         }
-        self.take_arrived(process, &mut hand)?;
-        Ok(())
+    }
+
+    /// Hands over what is here from a process, up to the next message that is matched; whether
+    /// there was something.
+    fn take_next(
+        &mut self,
+        comm: &Comm,
+        process: usize,
+        hand: &mut impl FnMut(usize, Request) -> Result<(), MpiError>,
+    ) -> Result<bool, MpiError> {
+        let taken = self.take_arrived(process, hand)?;
+        let Some(matched) = comm.improbe_from(process, TAG)? else {
+            return Ok(taken > 0);
+        };
+        self.take(matched, hand)?;
+        Ok(true)
     }
 
     /// What is arriving from a process that is gone never will.

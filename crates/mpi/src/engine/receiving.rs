@@ -49,6 +49,11 @@ impl Receiving {
         due
     }
 
+    /// Whether there is a loss that was not told.
+    pub(super) fn has_untold(&self) -> bool {
+        self.told < self.losses.len()
+    }
+
     /// The next loss that was not told.
     pub(super) fn untold(&mut self) -> Option<MpiError> {
         let lost = self.losses.get(self.told)?.clone();

@@ -65,6 +65,8 @@ struct State {
     /// By process.
     standing: Vec<Standing>,
     ending: Option<EarlyEnd>,
+    /// A thread tells the others why the run ends.
+    telling: bool,
 }
 
 impl Control {
@@ -73,6 +75,7 @@ impl Control {
             state: Mutex::new(State {
                 standing: vec![Standing::Running; processes],
                 ending: None,
+                telling: false,
             }),
             later,
             caller,
@@ -227,13 +230,22 @@ impl RunProcesses {
                 state.standing[*process] = Standing::Gone;
             }
             state.ending = Some(ending);
+            state.telling = found_here.is_some();
         }
         self.local.end_early();
         self.control.caller.unpark();
         if let Some(reason) = found_here {
             // Others may be unable to see it.
             self.tell_all(ENDED, reason.as_bytes());
+            self.control.state.lock().telling = false;
+            self.control.caller.unpark();
         }
+    }
+
+    /// Whether a thread is telling the others why the run ends. This process must not leave before:
+    /// they would take it for the one that is lost.
+    pub(crate) fn is_telling(&self) -> bool {
+        self.control.state.lock().telling
     }
 
     /// Why the run ends early, if it does and no rank here is to blame.

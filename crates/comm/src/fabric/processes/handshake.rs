@@ -40,7 +40,13 @@ pub(crate) fn handshake(
             .map_err(failed);
         refused = refused.or(sent.err());
     }
-    let met = refused.map_or_else(|| heard.wait(transport, later, limit), Err);
+    heard.hear_earlier(later);
+    // Who has given the run up has said so, and may have gone since then.
+    let met = match (heard.ended.take(), refused) {
+        (Some(ended), _) => Err(ended),
+        (None, Some(refusal)) => Err(refusal),
+        (None, None) => heard.wait(transport, later, limit),
+    };
     if let Err(ending) = met {
         say_ended(transport, hello, &ending);
         return Err(ending);
@@ -82,6 +88,15 @@ impl Heard {
             .collect()
     }
 
+    /// Hears what came before this process had come to the run.
+    fn hear_earlier(&mut self, later: &Later) {
+        later.lock().retain_mut(|(process, header, payload)| {
+            let early = (*process, *header, std::mem::take(payload));
+            let kept = self.hear(early);
+            kept.map(|(_, _, kept)| *payload = kept).is_some()
+        });
+    }
+
     /// Waits for the hello of all, or for one that has given the run up.
     fn wait(
         &mut self,
@@ -89,11 +104,6 @@ impl Heard {
         later: &Later,
         limit: Duration,
     ) -> Result<(), EarlyEnd> {
-        later.lock().retain_mut(|(process, header, payload)| {
-            let early = (*process, *header, std::mem::take(payload));
-            let kept = self.hear(early);
-            kept.map(|(_, _, kept)| *payload = kept).is_some()
-        });
         let begun = Instant::now();
         loop {
             let came = transport.progress(&mut |process, header, payload| {
@@ -189,5 +199,56 @@ mod tests {
         let met = handshake(&Goes, 1, 1, &Later::default(), Duration::from_secs(60));
         let lost = matches!(met, Err(EarlyEnd::Lost { process: 1, .. }));
         assert!(lost, "{met:?}");
+    }
+
+    /// The first of three. The second is gone.
+    struct SecondIsGone;
+
+    impl Transport for SecondIsGone {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            3
+        }
+
+        fn send(&self, process: usize, _: Header, _: &mut Vec<u8>) -> Result<(), TransportError> {
+            let reason = "it was lost before".to_owned();
+            match process {
+                1 => Err(TransportError::Lost { process, reason }),
+                _ => Ok(()),
+            }
+        }
+
+        fn progress(
+            &self,
+            _: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn sem_g311_what_one_said_before_it_left_counts_more_than_its_end() {
+        let ended = Header {
+            context: context_of(1, CONTROL, 0),
+            source: 0,
+            destination: 0,
+            tag: ENDED,
+        };
+        let said = "process 2 is lost: it has ended";
+        let later = Later::default();
+        let say = || later.lock().push((1, ended, said.as_bytes().to_vec()));
+        say();
+        let met = handshake(&SecondIsGone, 1, 1, &later, Duration::from_secs(60));
+        let Err(EarlyEnd::Elsewhere { process, message }) = met else {
+            panic!("{met:?}");
+        };
+        assert_eq!((process, message.as_str()), (1, said));
+        say();
+        let met = handshake(&SecondIsGone, 2, 1, &later, Duration::from_secs(60));
+        let lost = matches!(met, Err(EarlyEnd::Lost { process: 1, .. }));
+        assert!(lost, "of another run it has said nothing: {met:?}");
     }
 }
