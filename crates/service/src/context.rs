@@ -45,13 +45,9 @@ pub(crate) struct CallTrace {
 }
 
 /// A service, as what its handlers call knows it.
-pub(crate) trait CallingService: Send + Sync {
+pub(crate) trait CallingService: Any + Send + Sync {
     /// What does not depend on its contract: the same for all that stand for the service.
     fn record(&self) -> &(dyn Any + Send + Sync);
-    /// What stands for it here.
-    fn as_any(&self) -> &(dyn Any + Send + Sync);
-    /// As [`CallingService::as_any`].
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn path(&self) -> &Arc<str>;
     /// Whether it may call services of other processes.
     fn may_call_out(&self) -> bool;

@@ -180,9 +180,9 @@ impl<S: Service> Served<S> {
                 return Err(no_queue(why));
             }
         };
-        self.cell.opened_by(interleave);
+        self.cell.opened_by(interleave.clone());
         if !slot.common.shared.deadlines.clock().is_virtual() {
-            slot.direct.serve(at_once::of(&self.cell));
+            slot.direct.serve(at_once::of(&self.cell, interleave));
         }
         // It is carried out when all members are registered.
         slot.post_own(OwnStep::Begin);

@@ -37,6 +37,7 @@ mod places;
 mod refusal;
 mod remote;
 mod reporting;
+mod run_now;
 mod shared;
 mod slot;
 mod standing;
@@ -63,7 +64,8 @@ pub(crate) use client::{no_answer, timeout};
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
 pub(crate) use direct::RestOfHandler;
-pub(crate) use direct::{AtOnce, BegunHandler, BegunOr, GotState, HandlerLengths, Nested, RanOr};
+pub(crate) use direct::{AtOnce, BegunHandler, BegunOr, GotState, HandlerLengths, Nested, NotRun};
+pub(crate) use direct::ServesAtOnce;
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
 pub(crate) use slot::{

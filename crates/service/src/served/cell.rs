@@ -8,6 +8,7 @@ use crate::service::SlotOf;
 use crate::{Group, Service};
 use motet_ports::{ActiveInterleave, EnteredInterleave};
 use motet_sync::{HeldPlace, SharedPlace};
+use std::any::Any;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// A service that handlers share. Without weak references it takes less time to ask whether they
@@ -45,16 +46,6 @@ impl<S: Service> ServiceCell<S> {
 
     pub(super) fn interleave(&self) -> Option<&ActiveInterleave> {
         self.interleave.get()
-    }
-
-    /// Lets in a handler that begins where it is called, if it need not wait.
-    #[inline]
-    fn enter(&self, group: Group) -> Option<EnteredInterleave<'_>> {
-        let interleave = self.interleave.get()?;
-        match group {
-            Group::Exclusive => interleave.try_exclusive(),
-            _ => interleave.try_concurrent(),
-        }
     }
 
     /// Reads the service where it lies, if it does.
@@ -103,12 +94,13 @@ impl<S: Service> ServiceCell<S> {
     }
 }
 
-/// Lets a handler in, if it need not wait.
+/// The cell of the service that is called, and a handler that is let in, if it need not wait.
 #[inline]
 pub(super) fn enter<S: Service>(
     slot: &SlotOf<S>,
     group: Group,
 ) -> Option<(&ServiceCell<S>, EnteredInterleave<'_>)> {
-    let cell: &ServiceCell<S> = slot.direct.at_once()?.cell.downcast_ref()?;
-    Some((cell, cell.enter(group)?))
+    let at_once = slot.direct.at_once()?;
+    let cell: &dyn Any = &*at_once.service;
+    Some((cell.downcast_ref()?, at_once.enter(group)?))
 }

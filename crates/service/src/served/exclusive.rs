@@ -12,7 +12,7 @@ use crate::context::Panicked;
 use crate::json::to_value;
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
-use crate::service::{Common, ContractOf, Figures, OperationBody, OperationItem, SlotOf};
+use crate::service::{Common, ContractOf, Figures, NotRun, OperationBody, OperationItem, SlotOf};
 use crate::{Contract, Cx, Fault, Serves, Service, StateRef};
 use motet_dispatch::spawn;
 use serde_json::Value;
@@ -44,12 +44,6 @@ pub(super) enum Ended<C: Contract> {
     /// Without its handler, or against what that has said.
     Answered(Result<Value, Fault>),
     Panicked(Panicked),
-}
-
-/// Why a change has no outcome.
-pub(super) enum Failed {
-    Fault(Fault),
-    Panic(Panicked),
 }
 
 impl<S: Service> Served<S> {
@@ -116,8 +110,8 @@ impl<S: Service> Served<S> {
                         .has_run(operation, begun, cx.envelope.posted, 1);
                 }
             }
-            Err(Failed::Fault(fault)) => self.give(reply, Err(fault), captured),
-            Err(Failed::Panic(panicked)) => self.panicked(panicked, reply, captured),
+            Err(NotRun::Fault(fault)) => self.give(reply, Err(fault), captured),
+            Err(NotRun::Panic(panicked)) => self.panicked(panicked, reply, captured),
         }
     }
 
@@ -288,14 +282,14 @@ impl<S: Service> ServiceCell<S> {
         request: <ContractOf<S> as Contract>::Request,
         keyed: Option<Keyed>,
         outcome: &mut Option<<ContractOf<S> as Contract>::Outcome>,
-    ) -> Result<ToTell<S>, Failed> {
+    ) -> Result<ToTell<S>, NotRun> {
         let common = &*slot.common;
         common
             .has_version(cx.envelope.if_version())
-            .map_err(Failed::Fault)?;
+            .map_err(NotRun::Fault)?;
         let _taken = TakenService::of(self);
         let Some(mut held) = self.hold() else {
-            return Err(Failed::Fault(common.absence()));
+            return Err(NotRun::Fault(common.absence()));
         };
         let service = alone(&mut held);
         let before = before::<S>(slot, service, &request);
@@ -313,7 +307,7 @@ impl<S: Service> ServiceCell<S> {
                     drop(held);
                     self.torn(&panicked);
                 }
-                return Err(Failed::Panic(panicked));
+                return Err(NotRun::Panic(panicked));
             }
         };
         let changed = settle::<S>(common, service, &before, keyed, outcome);
@@ -321,7 +315,7 @@ impl<S: Service> ServiceCell<S> {
             drop(held);
             let fault = common.no_store();
             self.build_anew(&fault);
-            return Err(Failed::Fault(fault));
+            return Err(NotRun::Fault(fault));
         }
         let told = before.told.filter(|_| changed.changed);
         let telling = slot.telling(cx, held.state(), told, changed.failed);

@@ -29,7 +29,7 @@ pub(super) enum Looked {
 impl Common {
     /// Whether the caller still waits.
     #[inline]
-    pub(super) fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
+    pub(crate) fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
         let now = self.shared.deadlines.clock().now();
         match deadline.is_some_and(|deadline| now > deadline) {
             true => Err(timeout(&self.path)),
@@ -39,7 +39,7 @@ impl Common {
 
     /// Whether the state has the version that the caller wants.
     #[inline]
-    pub(super) fn has_version(&self, wanted: Option<u64>) -> Result<(), Fault> {
+    pub(crate) fn has_version(&self, wanted: Option<u64>) -> Result<(), Fault> {
         let version = self.version();
         match wanted {
             Some(wanted) if wanted != version => {
@@ -58,7 +58,7 @@ impl Common {
 
     /// Counts an outcome that is a fault.
     #[inline]
-    pub(super) fn count_fault<C: Contract>(&self, outcome: &C::Outcome) {
+    pub(crate) fn count_fault<C: Contract>(&self, outcome: &C::Outcome) {
         if C::fault(outcome).is_some() {
             Figures::count(&self.figures.faults);
         }
@@ -67,7 +67,7 @@ impl Common {
     /// How long a handler has run that does not wait, and how long its call has taken; it stands
     /// for so many `calls`.
     #[inline]
-    pub(super) fn has_run(
+    pub(crate) fn has_run(
         &self,
         operation: &Operation,
         begun: Instant,
@@ -109,7 +109,7 @@ impl Common {
 
     /// Calls of an operation, so many, have taken the time since then.
     #[inline]
-    pub(super) fn took(&self, place: usize, since: Option<Instant>, calls: u64) {
+    pub(crate) fn took(&self, place: usize, since: Option<Instant>, calls: u64) {
         if let Some(since) = since {
             let now = self.shared.deadlines.clock().now();
             let span = now.saturating_duration_since(since);
@@ -132,7 +132,7 @@ impl Common {
     }
 
     /// Counts and logs a panic, as a fault for the caller.
-    pub(super) fn panic_fault(&self, panicked: &Panicked) -> Fault {
+    pub(crate) fn panic_fault(&self, panicked: &Panicked) -> Fault {
         self.panic_fault_of("handler", panicked)
     }
 

@@ -3,6 +3,7 @@
 use super::calling::{Calling, PostEntered, Stage};
 use super::client::{Client, begin, no_answer};
 use super::remote::call_out;
+use super::run_now::{get_now, run_now};
 use super::slot::{OperationBody, ServiceSlot};
 use crate::context::CallContext;
 use crate::json::{To, to_value};
@@ -201,18 +202,18 @@ fn run<C: Contract>(
     let may = || slot.direct(Some(operation), options.as_deref(), context);
     // One that is async begins otherwise.
     let direct = (!operation.is_async).then(may).flatten();
-    let Some(run) = direct.map(|at_once| at_once.run) else {
+    if direct.is_none() {
         return Err((request, slot));
-    };
+    }
     let mut outcome = None;
     let ran = match options.as_deref().is_some_and(|options| options.at_once) {
         true => {
             let common = Arc::clone(&slot.common);
-            let run = || run(slot, operation, request, options, context, &mut outcome);
+            let run = || run_now(slot, operation, request, options, context, &mut outcome);
             let panicked = || Ok(Err(no_answer(&common.path)));
             common.as_task(run).unwrap_or_else(panicked)
         }
-        false => run(slot, operation, request, options, context, &mut outcome),
+        false => run_now(slot, operation, request, options, context, &mut outcome),
     };
     ran.map(|ended| ended.map(|()| outcome.expect("a handler that ends has one")))
 }
@@ -250,8 +251,8 @@ fn get<C: Contract>(
     options: Option<&Options>,
     context: Option<&CallContext>,
 ) -> Option<Result<Snapshot<C::State>, Fault>> {
-    let direct = slot.direct(None, options, context)?;
-    (direct.get)(slot, options, context)
+    let at_once = slot.direct(None, options, context)?;
+    get_now(slot, at_once, options, context)
 }
 
 impl<C: Contract, T: Send + 'static> Make<C, T> {

@@ -13,14 +13,6 @@ impl CallingService for Common {
         self
     }
 
-    fn as_any(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
-    }
-
     fn path(&self) -> &Arc<str> {
         &self.path
     }
@@ -45,14 +37,6 @@ impl CallingService for Common {
 impl<C: Contract> CallingService for ServiceSlot<C> {
     fn record(&self) -> &(dyn Any + Send + Sync) {
         &*self.common
-    }
-
-    fn as_any(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 
     fn path(&self) -> &Arc<str> {

@@ -22,10 +22,11 @@
 
 use super::batches::BatchesRun;
 use super::slot::{Common, ServiceSlot};
-use crate::context::CallContext;
+use crate::context::{CallContext, Panicked};
 use crate::options::Options;
-use crate::{Contract, Fault, Group, Operation, Snapshot};
+use crate::{Contract, Cx, Fault, Group, Operation, Snapshot};
 use motet_dispatch::{Causalities, as_task};
+use motet_ports::{ActiveInterleave, EnteredInterleave};
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{spin_for, thread_local};
 use std::any::Any;
@@ -37,30 +38,44 @@ use std::time::{Duration, Instant};
 
 /// What a service at work does for callers on its own workers, and for those who call for many.
 pub(crate) struct AtOnce<C: Contract> {
-    pub(crate) get: GetNow<C>,
-    pub(crate) run: RunNow<C>,
+    /// What lets handlers in.
+    pub(crate) interleave: ActiveInterleave,
     pub(crate) begin: BeginNow<C>,
-    /// Where the service lies.
-    pub(crate) cell: Arc<dyn Any + Send + Sync>,
+    pub(crate) service: Arc<dyn ServesAtOnce<C>>,
 }
 
-/// Get, if it is let in. `None`: it would have to wait.
-pub(crate) type GetNow<C> =
-    fn(&ServiceSlot<C>, Option<&Options>, Option<&CallContext>) -> Option<GotState<C>>;
+/// A service at work, where it lies. Whoever calls it is let in.
+pub(crate) trait ServesAtOnce<C: Contract>: Any + Send + Sync {
+    /// Get.
+    fn get(&self, slot: &ServiceSlot<C>) -> GotState<C>;
+
+    /// Runs the handler of an exclusive operation whose method is not async, leaves its outcome in
+    /// the last argument, and tells subscribers.
+    fn change(
+        &self,
+        slot: &ServiceSlot<C>,
+        cx: &Cx,
+        request: C::Request,
+        outcome: &mut Option<C::Outcome>,
+    ) -> Result<(), NotRun>;
+
+    /// Runs that of a concurrent one.
+    fn query(
+        &self,
+        slot: &ServiceSlot<C>,
+        cx: &Cx,
+        request: C::Request,
+        outcome: &mut Option<C::Outcome>,
+    ) -> Result<(), NotRun>;
+}
+
+/// Why an operation has no outcome.
+pub(crate) enum NotRun {
+    Fault(Fault),
+    Panic(Panicked),
+}
 
 pub(crate) type GotState<C> = Result<Snapshot<<C as Contract>::State>, Fault>;
-
-/// Runs the handler of an operation whose method is not async, if it is let in, and leaves its
-/// outcome in the last argument. Its context keeps the slot. When it would have to wait, the
-/// request and the slot come back, and the options are as they were.
-pub(crate) type RunNow<C> = fn(
-    Arc<ServiceSlot<C>>,
-    &Operation,
-    <C as Contract>::Request,
-    Option<&mut Options>,
-    Option<&CallContext>,
-    &mut Option<<C as Contract>::Outcome>,
-) -> RanOr<C>;
 
 /// Begins the handler of an operation whose method is async, if it is let in. Its context keeps the
 /// slot. Else the request and the slot come back, and the options are as they were.
@@ -92,7 +107,7 @@ pub(crate) enum BegunHandler<O> {
 pub(crate) type RestOfHandler<O> = Pin<Box<dyn Future<Output = Result<O, Fault>> + Send>>;
 
 /// Whether a handler has left an outcome; or what it was to get, back.
-pub(crate) type RanOr<C> =
+pub(super) type RanOr<C> =
     Result<Result<(), Fault>, (<C as Contract>::Request, Arc<ServiceSlot<C>>)>;
 
 /// A service at work, for operations that may be carried out where they are called. It is there
@@ -181,6 +196,34 @@ pub(crate) fn gives_way() -> bool {
     let enough = answers == IN_A_ROW;
     ANSWERS.set(if enough { 0 } else { answers + 1 });
     enough
+}
+
+impl<C: Contract> AtOnce<C> {
+    /// Lets a handler in, if it need not wait.
+    #[inline]
+    pub(crate) fn enter(&self, group: Group) -> Option<EnteredInterleave<'_>> {
+        match group {
+            Group::Exclusive => self.interleave.try_exclusive(),
+            _ => self.interleave.try_concurrent(),
+        }
+    }
+}
+
+impl NotRun {
+    /// As its caller has it. A panic of an operation of which no answer is wanted is raised.
+    #[cold]
+    pub(super) fn fault(self, common: &Common, is_one_way: bool) -> Fault {
+        match self {
+            NotRun::Fault(fault) => fault,
+            NotRun::Panic(panicked) => {
+                let fault = common.panic_fault(&panicked);
+                if is_one_way {
+                    common.raise(panicked);
+                }
+                fault
+            }
+        }
+    }
 }
 
 impl<C: Contract> DirectService<C> {

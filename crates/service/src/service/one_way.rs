@@ -1,6 +1,7 @@
 //! Operations of which no answer is wanted, where they are posted: see `direct.rs`.
 
 use super::direct::Nested;
+use super::run_now::run_now;
 use super::slot::ServiceSlot;
 use crate::context::CallContext;
 use crate::options::Options;
@@ -34,9 +35,9 @@ pub(super) fn begin_one_way<C: Contract>(
     options.is_one_way = true;
     let direct = || slot.direct(Some(operation), Some(&options), None);
     let at_once = (!is_posted).then(direct).flatten();
-    let Some(run) = at_once.map(|at_once| at_once.run) else {
+    if at_once.is_none() {
         return Ok(Some((request, options)));
-    };
+    }
     // It inherits nothing else: nobody waits for it.
     let principal = || context.as_ref().and_then(CallContext::principal);
     options.principal = options.principal.take().or_else(principal);
@@ -47,7 +48,7 @@ pub(super) fn begin_one_way<C: Contract>(
     let slot = Arc::clone(slot);
     // Nothing of it is the poster's: neither a call, nor a panic beside the handler.
     let run = || {
-        run(
+        run_now(
             slot,
             operation,
             request,

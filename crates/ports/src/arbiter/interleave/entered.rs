@@ -97,6 +97,7 @@ impl ActiveInterleave {
 }
 
 impl<'a> EnteredInterleave<'a> {
+    #[inline]
     fn new(shared: &'a Arc<Shared>, alone: bool) -> Self {
         EnteredInterleave {
             shared,
@@ -107,6 +108,7 @@ impl<'a> EnteredInterleave<'a> {
 }
 
 impl Drop for EnteredInterleave<'_> {
+    #[inline]
     fn drop(&mut self) {
         let exclusion = &self.shared.exclusion;
         let next = match self.alone {
