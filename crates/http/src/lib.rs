@@ -21,13 +21,13 @@
 //! | `OPTIONS /drive`, `GET /drive/-/lookup` | Lookup |
 //! | `POST /drive` | an operation as a SOAP envelope of DSSP |
 //! | `POST /drive/-/drop` | Drop |
-//! | `GET /drive/-/events?type=update&sync=1` | Subscribe: server-sent events; `Last-Event-ID` resumes |
+//! | `GET /drive/-/events?type=update&sync=1` | Subscribe: events as a stream; `Last-Event-ID` resumes |
 //! | `GET /events?of=/a,/b` | Subscribe to several services: one stream of the events of all |
 //! | `/console/` | a page that shows all of it |
 //! | `/`, `/openapi.json`, `/metrics`, `/healthz`, `/readyz` | the node |
 //!
-//! The `type` of events is the name of an operation, or a verb in lower case: that of all operations
-//! that mean this. Without one all are told; one of which the service never tells is refused.
+//! The `type` of events is the name of an operation, or a verb in lower case, for all operations of
+//! that verb. Without one all are told; one of which the service never tells is refused.
 //!
 //! Bodies are JSON, or CBOR by `Content-Type` and `Accept`. A call may say `Motet-Timeout`
 //! (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). It may say

@@ -175,8 +175,8 @@ impl Peer {
     }
 
     /// Subscribes to the service at `path`: what it tells, of the operation named `only` or of all
-    /// that have this verb if there is one, and first its state if `sync`. When the connection fails it is made again and goes
-    /// on behind the last version that came.
+    /// that have this verb if there is one, and first its state if `sync`. When the connection
+    /// fails it is made again and goes on behind the last version that came.
     ///
     /// # Errors
     /// A fault when the path does not begin with a slash, or too many calls wait already. That

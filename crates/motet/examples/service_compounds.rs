@@ -248,7 +248,7 @@ async fn search_over(
     table: &str,
 ) -> Result<(SourceClient, SimilarityClient), Fault> {
     let source = node.create(Create::<Recorded>::of().at(name)).await?;
-    let index = Create::<Index>::of().at(format!("{name}-index"));
+    let index = Create::<Index>::of().at(&format!("{name}-index"));
     let index = node.create(index.partner("source", name)).await?;
     let wrong = source.add("row\tsmiles\tmorgan1024\n1\tC".to_owned()).await;
     let wrong = wrong.unwrap_err();
@@ -280,9 +280,9 @@ async fn nearest(
     let calls: Vec<_> = compounds.iter().map(ask).collect();
     let mut pairs = Vec::new();
     for (own, call) in compounds.into_iter().zip(calls) {
-        let others = call.await?.into_iter();
-        let mut others = others.filter(|hit| hit.compound != own);
-        pairs.push((own, others.next().expect("there are two at least")));
+        let mut others = call.await?.into_iter();
+        let other = others.find(|hit| hit.compound != own);
+        pairs.push((own, other.expect("there are two at least")));
     }
     Ok(pairs)
 }

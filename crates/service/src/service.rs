@@ -6,8 +6,9 @@
 //! - `client.rs`, `call.rs`, `calling.rs`: how they are posted to; `any_service.rs`,
 //!   `any_call.rs`: without knowing the contract; `remote.rs`: in another process; `standing.rs`:
 //!   how a service stands; `calling_service.rs`: what stands for it where its handlers call;
-//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`, `one_way.rs`: when they
-//!   need not be posted to; `suspension.rs`: when they wait although they could begin;
+//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`, `lengths.rs`: whether
+//!   they need not be posted to; `run_now.rs`, `one_way.rs`: how they are called then;
+//!   `suspension.rs`: what waits although it could begin;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
@@ -30,6 +31,7 @@ mod definition;
 mod dependents;
 mod direct;
 mod entrance;
+mod lengths;
 mod new_subscription;
 mod notification;
 mod one_way;
@@ -64,8 +66,8 @@ pub(crate) use client::{no_answer, timeout};
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
 pub(crate) use direct::RestOfHandler;
-pub(crate) use direct::{AtOnce, BegunHandler, BegunOr, GotState, HandlerLengths, Nested, NotRun};
-pub(crate) use direct::ServesAtOnce;
+pub(crate) use direct::{AtOnce, BegunHandler, BegunOr, GotState, Nested, NotRun, ServesAtOnce};
+pub(crate) use lengths::HandlerLengths;
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
 pub(crate) use slot::{

@@ -262,10 +262,10 @@ pub(super) fn resumed(inputs: usize) {
     });
 }
 
-/// What two readings of a stream of events take, which are there at once. For each of its bytes that
-/// is [`weight::LARGEST`] twice, since JSON is made a value of, and a share of the events: of the 18
-/// bytes of the shortest the readings make less than 500. A peer does not weigh what it is told by
-/// the node that it has asked.
+/// What two readings of a stream of events take, which are there at once. For each of its bytes
+/// that is [`weight::LARGEST`] twice, since JSON is made a value of, and a share of the events: of
+/// the 18 bytes of the shortest the readings make less than 500. A peer does not weigh what it is
+/// told by the node that it has asked.
 const TWO_STREAMS: MemoryBound = MemoryBound {
     beside: 16 << 10,
     each: 2 * weight::LARGEST + 64,

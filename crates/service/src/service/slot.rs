@@ -1,7 +1,8 @@
 //! Where a service is reached: its ports, which outlive the service that serves them.
 
 use super::batches::Batches;
-use super::direct::{DirectService, HandlerLengths};
+use super::direct::DirectService;
+use super::lengths::HandlerLengths;
 use super::shared::NodeShared;
 use super::subscriptions::{Entering, Subscriptions};
 use super::suspension::HeldOperations;
