@@ -20,6 +20,7 @@ mod arrivals;
 mod closing;
 mod connections;
 mod envelope;
+mod losing;
 mod peer_states;
 mod peers;
 mod receiving;
@@ -33,6 +34,7 @@ pub use envelope::ReceivedMessage;
 use crate::binding::{Comm, Request};
 use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, unpack};
+use crate::engine::losing::DYING;
 use crate::engine::peer_states::{PeerState, PeerStates};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
@@ -40,12 +42,9 @@ use crate::engine::shared::{Bedroom, RingOutput, Senders, offered, open_ways};
 use crate::engine::under_way::UnderWay;
 use crate::error::MpiError;
 use motet_comm::{Header, MemoryOffer, SharedMemory};
-use motet_sync::{Mutex, thread};
+use motet_sync::Mutex;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How long a process may take to die, that no library reaches any more.
-const DYING: Duration = Duration::from_millis(500);
+use std::time::Duration;
 
 /// How an engine works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,7 +181,8 @@ impl Engine {
     /// As [`Engine::progress_but`], also with an error that a send has met before, which `refused`
     /// gives. An error of MPI may come from the loss of a process: one that is dying is not there
     /// for the library any more, while the system still calls it running. Such a loss is waited
-    /// for, half a second at most, and told in place of the error.
+    /// for, half a second at most, and told in place of the error. That is not waited for again
+    /// where a loss is known, or none was found.
     ///
     /// # Errors
     /// As [`Engine::progress`].
@@ -208,20 +208,18 @@ impl Engine {
             return Ok(0);
         };
         let receiving = &mut *receiving;
-        let taken = self
-            .finish_sends(receiving, &mut deliver)
-            .and_then(|gone| Ok(gone + self.take_in(receiving, &mut leave, &mut deliver)?))
+        let gone = self.finish_sends(receiving, &mut deliver);
+        // Also where that has failed: what has come may say why.
+        let came = self.take_in(receiving, &mut leave, &mut deliver);
+        let taken = gone
+            .and_then(|gone| Ok(gone + came?))
             .and_then(|taken| refused().map_or(Ok(taken), Err));
         // A library that notices a loss does not say whose.
         if receiving.is_due(self.config.look_every) || taken.is_err() {
             self.find_lost(receiving, &mut deliver);
         }
-        if matches!(taken, Err(MpiError::Call { .. })) {
-            let begun = Instant::now();
-            while !receiving.has_untold() && begun.elapsed() < dying {
-                thread::park_timeout(Duration::from_millis(1));
-                self.find_lost(receiving, &mut deliver);
-            }
+        if matches!(taken, Err(MpiError::Call { .. })) && !dying.is_zero() {
+            self.await_loss(receiving, dying, &mut leave, &mut deliver);
         }
         match receiving.untold() {
             Some(lost) => Err(lost),
@@ -322,67 +320,6 @@ impl Engine {
             Kind::Close => self.peer_states.close(process),
         }
         Ok(())
-    }
-
-    /// Loses the processes that are gone without having closed.
-    fn find_lost(&self, receiving: &mut Receiving, deliver: &mut impl FnMut(ReceivedMessage<'_>)) {
-        for process in self.peer_states.all_in(PeerState::Open) {
-            if process == self.process() {
-                continue;
-            }
-            let Some(reason) = self.peers.gone(process) else {
-                continue;
-            };
-            self.take_last(receiving, process, deliver);
-            // Its close message may have been the last.
-            if self.peer_states.get(process) == PeerState::Open {
-                self.lose(receiving, process, reason, deliver);
-            }
-        }
-    }
-
-    /// Delivers what a process had sent before it went: it is still there. Among it may be what it
-    /// has said of why it went.
-    fn take_last(
-        &self,
-        receiving: &mut Receiving,
-        process: usize,
-        deliver: &mut impl FnMut(ReceivedMessage<'_>),
-    ) {
-        if self.shared.reach(process) {
-            // What cannot be received of it is lost with it.
-            let _ = receiving.shared.take_last(process, &mut |process, came| {
-                self.deliver_shared(process, came, deliver)
-            });
-            return;
-        }
-        receiving
-            .arrivals
-            .take_last(&self.comm, process, |process, request| {
-                self.deliver_message(process, request, deliver)
-            });
-    }
-
-    /// Gives up a process: nothing goes there or is waited for any more.
-    fn lose(
-        &self,
-        receiving: &mut Receiving,
-        process: usize,
-        reason: String,
-        deliver: &mut impl FnMut(ReceivedMessage<'_>),
-    ) {
-        self.take_last(receiving, process, deliver);
-        if !self.peer_states.lose(process) {
-            return;
-        }
-        receiving.arrivals.forget(process);
-        receiving.shared.forget(process);
-        self.shared.abandon(process);
-        // A send that had found it there sees under this lock that it is not.
-        self.sending.lock().abandon(process);
-        receiving
-            .losses
-            .push(MpiError::PeerLost { process, reason });
     }
 }
 

@@ -1,11 +1,13 @@
 //! The processes of MPI as one world of ranks.
 
+mod failed_sends;
+
 use crate::ReceivedMessage;
 use crate::binding::{Environment, Library, ThreadLevel};
 use crate::engine::{Engine, EngineConfig};
 use crate::error::MpiError;
+use failed_sends::FailedSends;
 use motet_comm::{Gone, Header, MemoryOffer, SharedMemory, Transport, TransportError};
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
 use std::path::PathBuf;
@@ -36,9 +38,9 @@ pub struct Processes {
     started: Option<Started>,
     /// A process is lost, or MPI fails: its end would wait for ever.
     broken: AtomicBool,
-    /// Why a send has failed, until the next look for messages tells it. A loss behind it is told
-    /// in its place, after what has come from the one that is lost. `broken` is set then.
-    refused: Mutex<Option<MpiError>>,
+    /// Why sends have failed, until a look for messages tells it. A loss behind that is told in its
+    /// place, after what has come from the one that is lost. `broken` is set then.
+    refused: FailedSends,
     /// Where this process notes that it belongs to a run.
     note: OnceLock<PathBuf>,
 }
@@ -80,7 +82,7 @@ impl Processes {
         Ok(Arc::new(Processes {
             started: Some(Started { engine, _mpi: mpi }),
             broken: AtomicBool::new(false),
-            refused: Mutex::new(None),
+            refused: FailedSends::new(),
             note: OnceLock::new(),
         }))
     }
@@ -135,9 +137,9 @@ impl Processes {
         }
     }
 
-    /// A send has failed. What that may come from is left to the next look for messages: it takes
-    /// in first what has come, and that may name another process.
-    fn refuse<T: Default>(&self, error: MpiError) -> Result<T, TransportError> {
+    /// A send to a process has failed. What that may come from is left to the next look for
+    /// messages: it takes in first what has come, and that may name another process.
+    fn refuse<T: Default>(&self, process: usize, error: MpiError) -> Result<T, TransportError> {
         let is_clear = match &error {
             MpiError::Call { .. } => false,
             MpiError::PeerLost { process, .. } => self.engine().is_lost(*process),
@@ -146,7 +148,7 @@ impl Processes {
         if is_clear {
             return Err(self.failed(error));
         }
-        self.refused.lock().get_or_insert(error);
+        self.refused.keep(process, error);
         // Relaxed: whoever does not see it now looks again.
         self.broken.store(true, Ordering::Relaxed);
         Ok(T::default())
@@ -156,12 +158,8 @@ impl Processes {
     fn refused(&self) -> Option<MpiError> {
         // Relaxed: as `refuse` says.
         let broken = self.broken.load(Ordering::Relaxed);
-        let refused = broken.then(|| self.refused.lock().take())??;
-        let is_told = match &refused {
-            MpiError::PeerLost { process, .. } => self.engine().is_lost(*process),
-            _ => false,
-        };
-        (!is_told).then_some(refused)
+        let is_lost = |process| self.engine().is_lost(process);
+        broken.then(|| self.refused.first(is_lost)).flatten()
     }
 }
 
@@ -182,7 +180,7 @@ impl Transport for Processes {
     ) -> Result<(), TransportError> {
         self.engine()
             .send(process, header, payload)
-            .or_else(|error| self.refuse(error))
+            .or_else(|error| self.refuse(process, error))
     }
 
     fn send_pieces(
@@ -193,7 +191,7 @@ impl Transport for Processes {
     ) -> Result<(), TransportError> {
         self.engine()
             .send_pieces(process, header, pieces)
-            .or_else(|error| self.refuse(error))
+            .or_else(|error| self.refuse(process, error))
     }
 
     fn send_some(
@@ -204,7 +202,7 @@ impl Transport for Processes {
     ) -> Result<Gone, TransportError> {
         self.engine()
             .send_some(process, header, bytes)
-            .or_else(|error| self.refuse(error))
+            .or_else(|error| self.refuse(process, error))
     }
 
     fn progress(
@@ -222,7 +220,10 @@ impl Transport for Processes {
         let deliver = |it: ReceivedMessage<'_>| deliver(it.process, it.header, it.payload);
         self.engine()
             .progress_or_cause(|| self.refused(), leave, deliver)
-            .map_err(|error| self.failed(error))
+            .map_err(|error| {
+                self.refused.told(&error);
+                self.failed(error)
+            })
     }
 
     fn read_next(

@@ -3,6 +3,7 @@
 use crate::binding::{Comm, Matched, Request};
 use crate::error::MpiError;
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 /// All messages have one tag of MPI: only so does it keep their order.
 pub(super) const TAG: i32 = 1;
@@ -10,6 +11,8 @@ pub(super) const TAG: i32 = 1;
 /// So many looks in a row find nothing before all is taken in that a process has sent which is
 /// gone: a library moves a part of what has come at each call, also what others have sent.
 const LAST_LOOKS: u32 = 200;
+/// For so long at most: one that is only taken for gone may go on sending.
+const LAST_TIME: Duration = Duration::from_millis(500);
 
 /// What has been matched and is not all here.
 #[derive(Debug)]
@@ -53,16 +56,16 @@ impl Arrivals {
         Ok(taken)
     }
 
-    /// Hands over all that is here from a process that will send nothing more. What cannot be
-    /// received of it is lost with it.
+    /// Hands over what is here from a process that will send nothing more: all, unless it takes
+    /// longer than half a second. What cannot be received of it is lost with it.
     pub(super) fn take_last(
         &mut self,
         comm: &Comm,
         process: usize,
         mut hand: impl FnMut(usize, Request) -> Result<(), MpiError>,
     ) {
-        let mut fruitless = 0;
-        while fruitless < LAST_LOOKS {
+        let (begun, mut fruitless) = (Instant::now(), 0);
+        while fruitless < LAST_LOOKS && begun.elapsed() < LAST_TIME {
             // An error may come from the loss of another one: what follows may be here all the
             // same.
             let found = self.take_next(comm, process, &mut hand).unwrap_or(false);

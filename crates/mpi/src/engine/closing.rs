@@ -174,7 +174,8 @@ impl Engine {
             closing.absent[process] += 1;
             if closing.absent[process] >= ABSENCES {
                 let mut receiving = self.receiving.lock();
-                self.lose(&mut receiving, process, reason, deliver);
+                self.take_last(&mut receiving, process, deliver);
+                self.lose(&mut receiving, process, reason);
             }
         }
     }

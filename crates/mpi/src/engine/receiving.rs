@@ -12,6 +12,8 @@ pub(super) struct Receiving {
     /// The processes that were lost, each as an error, and how many of them have been told.
     pub(super) losses: Vec<MpiError>,
     told: usize,
+    /// A loss was waited for after an error of MPI, and none was found.
+    pub(super) has_waited: bool,
     /// When the other processes were last looked at.
     looked: Instant,
     /// Calls until the clock is asked again.
@@ -30,6 +32,7 @@ impl Receiving {
             shared,
             losses: Vec::new(),
             told: 0,
+            has_waited: false,
             looked: Instant::now(),
             patience: CALLS,
         }
@@ -47,11 +50,6 @@ impl Receiving {
             self.looked = Instant::now();
         }
         due
-    }
-
-    /// Whether there is a loss that was not told.
-    pub(super) fn has_untold(&self) -> bool {
-        self.told < self.losses.len()
     }
 
     /// The next loss that was not told.

@@ -173,7 +173,8 @@ impl Engine {
         drop(sending);
         for process in failed {
             let reason = "MPI could not send to it".to_owned();
-            self.lose(receiving, process, reason, deliver);
+            self.take_last(receiving, process, deliver);
+            self.lose(receiving, process, reason);
         }
         tested.map(|_| gone)
     }
