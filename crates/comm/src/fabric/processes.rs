@@ -398,6 +398,11 @@ pub(crate) mod tests {
 
     /// The first of two processes with one rank each, in run 1.
     pub(crate) fn first_of_two(first: Arc<FirstProcess>) -> Arc<RunProcesses> {
+        first_over(first)
+    }
+
+    /// The same, over any transport of the first process.
+    pub(crate) fn first_over(first: Arc<dyn Transport>) -> Arc<RunProcesses> {
         let (local, limit) = (Arc::new(LocalRanks::new(1, 1)), Duration::from_secs(60));
         let told = RunListeners {
             caller: Parker::new().unparker(),

@@ -44,8 +44,13 @@ pub(super) const WAKE_COST: Duration = SpinWait::WAKE_COST.saturating_mul(2);
 const EAGER: u32 = 100;
 /// How often the end looks whether messages have left.
 const GLANCE: Duration = Duration::from_micros(200);
-/// How long the end waits for messages to leave.
+/// How long the end waits until the others have been told why, and for messages to leave.
 const LEAVING: Duration = Duration::from_secs(1);
+/// So many looks at the end tell what sends have met: of a loss others are told, of a failure of
+/// that all are, and that may fail, too.
+const LAST_LOOKS: u32 = 3;
+/// A wait that takes no longer came back at once.
+const AT_ONCE: Duration = Duration::from_micros(10);
 /// How long the server gives a rank to read by itself what has come for it.
 const LEFT: Duration = Duration::from_micros(100);
 /// How often the server looks whether this process is idle.
@@ -123,19 +128,24 @@ impl ProcessRun {
             }
             None => {}
         }
-        while self.processes.is_telling() {
-            caller.park();
+        let begun = Instant::now();
+        while self.processes.is_telling() && begun.elapsed() < LEAVING {
+            // Told or not: it looks again.
+            let _told = caller.park_timeout(LEAVING.saturating_sub(begun.elapsed()));
         }
         self.processes.stop_asking();
         if let Some(Server { thread, closing }) = self.server.lock().take() {
             // The last messages, by which others end, leave while the server looks for messages.
-            let begun = Instant::now();
             while self.processes.under_way() > 0 && begun.elapsed() < LEAVING {
                 thread::park_timeout(GLANCE);
             }
             closing.store(true, Ordering::Release);
             self.processes.rouse();
             thread.join().expect("taking messages in does not panic");
+            // What sends have met that were the last is of this run, and not of the next one.
+            for _ in 0..LAST_LOOKS {
+                self.processes.progress();
+            }
         }
         self.processes.ending()
     }
@@ -156,7 +166,7 @@ impl ProcessRun {
 
 fn serve(processes: &RunProcesses, watch: &IdleWatch, closing: &AtomicBool) {
     let (mut server, mut fruitless, mut idle_at) = (processes.serve(), 0, Instant::now());
-    let mut left = Left::default();
+    let (mut left, mut came_back) = (Left::default(), false);
     while !closing.load(Ordering::Acquire) {
         processes.beat();
         processes.wake_for_room();
@@ -173,11 +183,14 @@ fn serve(processes: &RunProcesses, watch: &IdleWatch, closing: &AtomicBool) {
             continue;
         }
         fruitless += 1;
-        if fruitless < EAGER {
+        // Nothing was there for which the wait came back: another thread is at it.
+        if fruitless < EAGER || std::mem::take(&mut came_back) {
             thread::yield_now();
             continue;
         }
+        let begun = Instant::now();
         processes.wait(IDLE_EVERY.saturating_sub(idle_at.elapsed()));
+        came_back = begun.elapsed() < AT_ONCE;
         if idle_at.elapsed() >= IDLE_EVERY {
             idle_at = Instant::now();
             processes.look_for_idleness(watch);

@@ -69,6 +69,9 @@ struct State {
     telling: bool,
 }
 
+/// This thread tells the others why the run ends. Dropped, it has told them, or panics.
+struct EndTelling<'a>(&'a Control);
+
 impl Control {
     pub(super) fn new(processes: usize, later: Later, caller: Unparker) -> Self {
         Control {
@@ -232,18 +235,17 @@ impl RunProcesses {
             state.ending = Some(ending);
             state.telling = found_here.is_some();
         }
+        let told = found_here.map(|reason| (reason, EndTelling(&self.control)));
         self.local.end_early();
         self.control.caller.unpark();
-        if let Some(reason) = found_here {
+        if let Some((reason, _telling)) = told {
             // Others may be unable to see it.
             self.tell_all(ENDED, reason.as_bytes());
-            self.control.state.lock().telling = false;
-            self.control.caller.unpark();
         }
     }
 
-    /// Whether a thread is telling the others why the run ends. This process must not leave before:
-    /// they would take it for the one that is lost.
+    /// Whether a thread is telling the others why the run ends. This process should not leave
+    /// before: they would take it for the one that is lost.
     pub(crate) fn is_telling(&self) -> bool {
         self.control.state.lock().telling
     }
@@ -281,6 +283,13 @@ impl RunProcesses {
     }
 }
 
+impl Drop for EndTelling<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().telling = false;
+        self.0.caller.unpark();
+    }
+}
+
 impl State {
     /// A process's ranks have ended well.
     fn is_done(&mut self, process: usize) {
@@ -292,5 +301,48 @@ impl State {
     /// Whether there are ranks that have not ended.
     fn someone_runs(&self) -> bool {
         self.standing.contains(&Standing::Running)
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::fabric::processes::tests::first_over;
+    use crate::transport::{Transport, TransportError};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// The first of two. It can send nothing.
+    struct SendsPanic;
+
+    impl Transport for SendsPanic {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            2
+        }
+
+        fn send(&self, _: usize, _: Header, _: &mut Vec<u8>) -> Result<(), TransportError> {
+            panic!("of the test")
+        }
+
+        fn progress(
+            &self,
+            _: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn who_panics_while_it_tells_the_others_tells_them_no_longer() {
+        let processes = first_over(Arc::new(SendsPanic));
+        let reason = "it has failed".to_owned();
+        let end = || processes.end(EarlyEnd::Transport { reason });
+        let ended = catch_unwind(AssertUnwindSafe(end));
+        assert!(ended.is_err(), "it is told");
+        assert!(!processes.is_telling());
+        assert!(processes.ending().is_some());
     }
 }

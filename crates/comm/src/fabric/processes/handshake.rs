@@ -49,6 +49,11 @@ pub(crate) fn handshake(
     };
     if let Err(ending) = met {
         say_ended(transport, hello, &ending);
+        // What that has met is of this run, and not of the next one.
+        let _ = transport.progress(&mut |process, header, payload| {
+            let came = (process, header, std::mem::take(payload));
+            later.lock().push(came);
+        });
         return Err(ending);
     }
     let mut firsts = vec![0];
