@@ -77,6 +77,8 @@ pub(crate) enum ExportAnswer {
     Closed,
     /// The port may hold so many, which are fewer.
     TooMany(u64),
+    /// Too many requests of the taker's node wait at the port: it is to ask again later.
+    Busy,
 }
 
 /// Exports a port to other nodes, until it is dropped. What is reserved then goes back.

@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// How long until an owner whose link is broken is told again.
 const AGAIN: Duration = Duration::from_millis(50);
+/// How long until a port is asked again at which too many requests of this node wait.
+const LATER: Duration = Duration::from_secs(1);
 
 /// A port that some node [exports](crate::Node::export): items are taken from it wherever it is.
 ///
@@ -226,10 +228,13 @@ impl AskedPort {
     async fn ready(&self) -> Result<String, TakeError> {
         let type_name = self.type_name.to_owned();
         let count = self.count as u64;
-        match self
-            .call(&self.ask, &ExportRequest::Ready { type_name, count })
-            .await?
-        {
+        let ready = ExportRequest::Ready { type_name, count };
+        let mut told = self.call(&self.ask, &ready).await?;
+        while let ExportAnswer::Busy = told {
+            timer::sleep(LATER).await;
+            told = self.call(&self.ask, &ready).await?;
+        }
+        match told {
             // Else the owner would choose whom this node calls: it may do more than the owner may.
             ExportAnswer::Ready(own) if is_below(&own, &self.ask) => Ok(own),
             ExportAnswer::Closed => Err(TakeError::Closed(self.key.clone())),

@@ -8,7 +8,7 @@
 //!
 //! Reservations are made in one order everywhere, and never wait for an item: so they do not wait
 //! for each other. They wait for the answers of owners, for [`RESERVES`] at most: then all go back,
-//! and 1 again. Who wants something of the first port looks at one without an answer last, then.
+//! and 1 again. Who wants something of the first port looks at those without an answer last, then.
 
 use crate::TakeError;
 use motet_ports::timer;
@@ -73,18 +73,20 @@ pub(crate) async fn take_one(mut parts: Vec<&mut dyn StepPart>) -> Result<usize,
     if parts.is_empty() {
         return Err(TakeError::Nothing);
     }
-    let mut silent = None;
+    // Those whose owners have not answered when they were last asked, in that order.
+    let mut silent: Vec<usize> = Vec::new();
     loop {
-        let at = first_ready(&mut parts, silent).await?;
+        let at = first_ready(&mut parts, &silent).await?;
         // An owner that does not answer keeps nobody from what others have.
         let reserved = in_time(RESERVES, parts[at].reserve()).await;
+        silent.retain(|place| *place != at);
         match reserved.transpose()? {
             Some(true) => {
                 parts[at].take().await?;
                 return Ok(at);
             }
             Some(false) => {}
-            None => silent = Some(at),
+            None => silent.push(at),
         }
     }
 }
@@ -164,15 +166,13 @@ pub(crate) async fn in_time<R>(limit: Duration, awaited: impl Future<Output = R>
     .await
 }
 
-/// The place of the first part whose port has what it wants; `last` is looked at last.
-async fn first_ready(
-    parts: &mut [&mut dyn StepPart],
-    last: Option<usize>,
-) -> Result<usize, TakeError> {
+/// The place of the first part whose port has what it wants; those in `last` are looked at last, in
+/// that order.
+async fn first_ready(parts: &mut [&mut dyn StepPart], last: &[usize]) -> Result<usize, TakeError> {
     let waits = parts.iter_mut().map(|part| part.ready()).enumerate();
     let mut waits: Vec<_> = waits.collect();
     // The others stay in their order.
-    waits.sort_by_key(|(at, _)| Some(*at) == last);
+    waits.sort_by_key(|(at, _)| last.iter().position(|place| place == at));
     poll_fn(|context| {
         for (at, wait) in &mut waits {
             if let Poll::Ready(ready) = wait.as_mut().poll(context) {
@@ -237,22 +237,24 @@ mod tests {
     }
 
     #[test]
-    fn sem_g221_an_owner_that_does_not_answer_keeps_no_first_item_of_another() {
+    fn sem_g221_owners_that_do_not_answer_keep_no_first_item_of_another() {
         let replay = Replay::new(1);
         let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("takes")));
         let told = Port::new();
         let out = told.clone();
         let takes = async move {
-            let (mut silent, mut other) =
-                (OwnedPart { answers: false }, OwnedPart { answers: true });
-            let at = take_one(vec![&mut silent as &mut dyn StepPart, &mut other]).await;
+            let [mut first, mut second] = [(); 2].map(|()| OwnedPart { answers: false });
+            let mut other = OwnedPart { answers: true };
+            let parts = vec![&mut first as &mut dyn StepPart, &mut second, &mut other];
+            let at = take_one(parts).await;
             let _ = out.post(at);
         };
         spawn(&queue, takes).expect("the queue is open");
-        replay.run_for(RESERVES / 2);
+        // One of the two after the other.
+        replay.run_for(RESERVES + RESERVES / 2);
         assert_eq!(told.test(), None);
         replay.run_for(RESERVES);
-        assert_eq!(told.test(), Some(Ok(1)));
+        assert_eq!(told.test(), Some(Ok(2)));
     }
 
     #[test]

@@ -37,8 +37,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             if !is_here && of_taker.count() >= WAITING {
                 drop(state);
                 drop(gone);
-                let why = format!("{WAITING} of your node wait at the port; try again later");
-                return request.refuse(why);
+                return request.answer(&ExportAnswer::Busy);
             }
             asking.push((count, request));
             let before = state.watched;

@@ -1,7 +1,7 @@
 //! What an owner does when takers ask in other ways than steps do.
 
 use super::*;
-use crate::{CallError, LinkConfig, Node, SimulatedNetwork, TakeError, take_all};
+use crate::{LinkConfig, Node, SimulatedNetwork, TakeError, take_all};
 use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn, spawn_with_handle};
 use motet_ports::Receive;
 
@@ -278,29 +278,39 @@ fn sem_g221_who_asks_again_hears_that_it_has_its_items_however_busy_another_take
 }
 
 #[test]
-fn sem_g217_so_many_of_a_node_wait_at_a_port_and_no_more() {
+fn sem_g217_so_many_of_a_node_wait_at_a_port_and_a_step_beyond_them_asks_again() {
     let (replay, _network, owner, taker) = two(10);
     let port = Port::<u32>::new();
     let exported = owner.export("n", &port).expect("a key");
     replay.run();
     let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("waits")));
-    let refused = Port::new();
+    let busy = Port::new();
     for _ in 0..asking::WAITING + 3 {
-        let (asks, out) = (taker.clone(), refused.clone());
+        let (asks, out) = (taker.clone(), busy.clone());
         let waits = async move {
             let (type_name, count) = (type_name::<u32>().to_owned(), 1);
             let ready = ExportRequest::Ready { type_name, count };
             let told = asks.call::<_, ExportAnswer>("n/.port", &ready).await;
-            if let Err(CallError::Failed(why)) = told {
-                let _ = out.post(why);
+            if matches!(told, Ok(ExportAnswer::Busy)) {
+                let _ = out.post(());
             }
         };
         spawn(&queue, waits).expect("the queue is open");
     }
     replay.run_for(Duration::from_secs(1));
-    let refused = refused.items();
-    assert_eq!(refused.len(), 3);
-    assert!(refused[0].contains("wait at the port"), "{refused:?}");
+    assert_eq!(busy.item_count(), 3);
+    let (remote, taken) = (taker.remote_port::<u32>("n").expect("a key"), Port::new());
+    let out = taken.clone();
+    let takes = async move {
+        let _ = out.post(remote.recv().await);
+    };
+    spawn(&queue, takes).expect("the queue is open");
+    replay.run_for(Duration::from_secs(5));
+    assert_eq!(taken.test(), None, "it waits as the others do");
+    // They are told, and take nothing.
+    port.post(7).expect("it is open");
+    replay.run_for(Duration::from_secs(5));
+    assert_eq!(taken.test(), Some(Ok(7)));
     drop(exported);
 }
 
