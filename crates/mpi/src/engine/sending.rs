@@ -172,6 +172,9 @@ impl Engine {
         });
         drop(sending);
         for process in failed {
+            if self.is_lost(process) {
+                continue;
+            }
             let reason = "MPI could not send to it".to_owned();
             self.take_last(receiving, process, deliver);
             self.lose(receiving, process, reason);
