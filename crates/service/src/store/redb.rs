@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// opened it is read as a whole, and refused if it is not as it was written.
 ///
 /// A new file is made beside its place, as `NAME.new-PROCESS-NUMBER`, and takes its name when it is
-/// whole. A process that is killed before leaves that file, and nothing else; it may be removed. Where
-/// a file system has no hard links, an empty file has the name for a moment before.
+/// whole. A process that is killed before leaves that file, and nothing else; it may be removed.
+/// Where a file system has no hard links, an empty file has the name for a moment before.
 pub struct Redb {
     path: PathBuf,
     open: Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>,
