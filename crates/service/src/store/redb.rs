@@ -5,6 +5,8 @@ use motet_dispatch::Exception;
 use motet_sync::Mutex;
 use redb::{Database, DatabaseError, Durability, ReadableDatabase, TableDefinition, TableError};
 use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +14,10 @@ use std::sync::Arc;
 /// A store in one file. A commit is one transaction, and is on the disk when it has returned. After
 /// a failure of the disk the file is opened again by the next who reads or commits. Whenever it is
 /// opened it is read as a whole, and refused if it is not as it was written.
+///
+/// A new file is made beside its place, as `NAME.new-PROCESS-NUMBER`, and takes its name when it is
+/// whole. A process that is killed before leaves that file, and nothing else; it may be removed.
+/// Where a file system has no hard links, an empty file has the name for a moment before.
 pub struct Redb {
     path: PathBuf,
     open: Box<dyn Fn() -> Result<Database, DatabaseError> + Send + Sync>,
@@ -29,20 +35,17 @@ impl Redb {
     /// A fault that names the file, and says what to do if it is damaged: also when it is empty.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Fault> {
         let path = path.as_ref().to_owned();
-        // A new database would be made in it, and what it had be lost in silence.
-        if path
-            .metadata()
-            .is_ok_and(|it| it.is_file() && it.len() == 0)
-        {
-            let empty = redb::Error::Corrupted("it is empty".to_owned());
-            return Err(failed(&path, "opened", &empty));
-        }
-        let made = unless_it_panics(|| Ok(checking().create(&path)?));
-        let made = made.map_err(|error| failed(&path, "opened", &error))?;
+        let made = match path.metadata() {
+            Err(why) if why.kind() == ErrorKind::NotFound => make(&path),
+            _ => Ok(()),
+        };
+        // Never made in the file that is there: if it is empty, what it had is not lost in silence.
+        let database = made.and_then(|()| unless_it_panics(|| Ok(checking().open(&path)?)));
+        let database = database.map_err(|error| failed(&path, "opened", &error))?;
         let file = path.clone();
         // Again it is not made: where it has gone, what it had is not lost in silence.
         let open = move || checking().open(&file);
-        Ok(Redb::opened_by(path, made, open))
+        Ok(Redb::opened_by(path, database, open))
     }
 
     fn opened_by(
@@ -117,6 +120,88 @@ fn checking() -> redb::Builder {
     builder
 }
 
+/// Makes a database under another name, which then takes this one: nobody sees half of it, and who
+/// is killed meanwhile leaves no such file at `path`.
+fn make(path: &Path) -> Result<(), redb::Error> {
+    let place = followed(path);
+    let draft = draft_beside(&place)?;
+    let made = unless_it_panics(|| Ok(checking().create(&draft)?.close()?));
+    let named = made.and_then(|()| {
+        let linked = fs::hard_link(&draft, &place);
+        Ok(named(&draft, &place, linked)?)
+    });
+    // The name that is left over; or all of it, after a failure.
+    drop(fs::remove_file(&draft));
+    named?;
+    Ok(sync_folder(folder_of(&place))?)
+}
+
+/// Where a path leads: a link stays, and what it names is made.
+fn followed(path: &Path) -> PathBuf {
+    // As many as systems follow.
+    const MOST: usize = 40;
+    let mut place = path.to_owned();
+    for _ in 0..MOST {
+        let Ok(named) = fs::read_link(&place) else {
+            break;
+        };
+        place = folder_of(&place).join(named);
+    }
+    place
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes an empty file that nobody has, beside this one.
+fn draft_beside(place: &Path) -> io::Result<PathBuf> {
+    let mut number = 0_u64;
+    loop {
+        let mut draft = place.as_os_str().to_owned();
+        draft.push(format!(".new-{}-{number}", std::process::id()));
+        let draft = PathBuf::from(draft);
+        match File::create_new(&draft) {
+            // Another start has it, or a process that had this number has left it.
+            Err(why) if why.kind() == ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|_| draft),
+        }
+    }
+}
+
+/// The draft has its name when it was linked. Whatever has the name already keeps it: another start
+/// has made it meanwhile.
+fn named(draft: &Path, place: &Path, linked: io::Result<()>) -> io::Result<()> {
+    let named = match linked {
+        // A file system without hard links. To rename replaces what is there, so an empty file
+        // takes the name first, and only who has made that replaces it.
+        Err(why) if why.kind() != ErrorKind::AlreadyExists => File::create_new(place)
+            .and_then(|_| fs::rename(draft, place).inspect_err(|_| drop(fs::remove_file(place)))),
+        linked => linked,
+    };
+    match named {
+        Err(why) if why.kind() == ErrorKind::AlreadyExists => Ok(()),
+        named => named,
+    }
+}
+
+/// Waits until the names in a folder are on the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some file systems sync files alone.
+        Err(why) if matches!(why.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
 /// What redb says. A panic, with which it meets some damages, is an error.
 fn unless_it_panics<R>(ask: impl FnOnce() -> Result<R, redb::Error>) -> Result<R, redb::Error> {
     catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|payload| {
@@ -186,8 +271,9 @@ impl fmt::Debug for Redb {
 mod tests {
     use super::*;
     use motet_sync::atomic::{AtomicBool, Ordering};
+    use motet_sync::thread;
     use redb::StorageBackend;
-    use std::io;
+    use std::time::Duration;
 
     /// A file whose disk may be full.
     #[derive(Debug, Clone, Default)]
@@ -237,6 +323,115 @@ mod tests {
                 .copy_from_slice(data);
             Ok(())
         }
+    }
+
+    /// A folder of its own for a test.
+    fn new_folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("motet-{name}-{}", std::process::id()));
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let names = entries.map(name).map(|it| it.into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn sem_g623_a_database_has_its_name_when_it_is_whole() {
+        motet_testkit::within(Duration::from_secs(300), || {
+            let folder = new_folder("made-at-once");
+            for round in 0..16_u8 {
+                let path = folder.join(format!("{round}.redb"));
+                let starts = [0, 1].map(|_| {
+                    let path = path.clone();
+                    thread::spawn(move || Redb::open(path))
+                });
+                // As a third process would see it.
+                let seen = loop {
+                    match fs::read(&path) {
+                        Ok(seen) => break seen,
+                        Err(_) => thread::yield_now(),
+                    }
+                };
+                assert!(seen.starts_with(b"redb"), "{} bytes", seen.len());
+                let [one, two] = starts.map(|start| start.join().unwrap());
+                assert!(one.is_err() || two.is_err(), "both have it open");
+                let entries = [("/a".to_owned(), vec![round])];
+                let mut committed = None;
+                for start in [one, two] {
+                    match start {
+                        Ok(store) => {
+                            store.commit(&entries).unwrap();
+                            committed = Some(vec![round]);
+                        }
+                        Err(fault) => {
+                            let is_clear = fault.reason().contains("end who has it open");
+                            assert!(is_clear, "{fault}");
+                        }
+                    }
+                }
+                let again = Redb::open(&path).unwrap();
+                assert_eq!(again.load("/a"), Ok(committed));
+                drop(again);
+                fs::remove_file(&path).unwrap();
+                assert_eq!(names_in(&folder), Vec::<String>::new(), "what is left over");
+            }
+            fs::remove_dir_all(&folder).unwrap();
+        });
+    }
+
+    #[test]
+    fn sem_g623_what_a_killed_process_has_left_disturbs_nobody() {
+        let folder = new_folder("left-over");
+        let path = folder.join("states.redb");
+        // Before it had a length, and before it was whole.
+        let left = [0, 1].map(|n| format!("states.redb.new-{}-{n}", std::process::id()));
+        for (name, length) in left.iter().zip([0, 4096]) {
+            fs::write(folder.join(name), vec![0; length]).unwrap();
+        }
+        let store = Redb::open(&path).unwrap();
+        store.commit(&[("/a".to_owned(), vec![1])]).unwrap();
+        drop(store);
+        assert_eq!(Redb::open(&path).unwrap().load("/a"), Ok(Some(vec![1])));
+        assert_eq!(
+            names_in(&folder),
+            ["states.redb", left[0].as_str(), left[1].as_str()]
+        );
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_new_database_without_hard_links_replaces_none() {
+        let folder = new_folder("unlinked");
+        let place = folder.join("states.redb");
+        for text in ["first", "second"] {
+            let draft = draft_beside(&place).unwrap();
+            fs::write(&draft, text).unwrap();
+            named(&draft, &place, Err(ErrorKind::Unsupported.into())).unwrap();
+            assert_eq!(fs::read_to_string(&place).unwrap(), "first");
+            assert_eq!(draft.exists(), text == "second", "the first was renamed");
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_database_is_made_where_a_link_leads() {
+        let folder = new_folder("linked");
+        let (link, place) = (folder.join("link.redb"), folder.join("states.redb"));
+        std::os::unix::fs::symlink("states.redb", &link).unwrap();
+        let store = Redb::open(&link).unwrap();
+        store.commit(&[("/a".to_owned(), vec![1])]).unwrap();
+        drop(store);
+        assert_eq!(Redb::open(&place).unwrap().load("/a"), Ok(Some(vec![1])));
+        assert!(fs::read_link(&link).is_ok(), "the link stays");
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

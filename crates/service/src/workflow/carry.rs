@@ -89,7 +89,8 @@ impl Carried<'_> {
             return Err(failure);
         }
         // In the order of the values, whichever was answered first.
-        let mut run = self.own.look(self.run.to_owned()).by_itself().await?;
+        let look = self.own.look(self.run.to_owned());
+        let mut run = look.by_itself().wait_for_room().await?;
         let known = run.steps.remove(&self.step.name).unwrap_or_default();
         let outs = known.items.into_iter().map(|item| item.out);
         let outs = outs.map(Option::unwrap_or_default).collect();

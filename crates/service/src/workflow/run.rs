@@ -4,54 +4,59 @@ use super::carry::Carried;
 use super::failure::Failure;
 use super::flow::{Flow, Step};
 use super::{Begin, Done, Run, RunEnded, RunStatus, WorkflowsClient, WorkflowsRequest, undo};
+use crate::service::NodeShared;
 use crate::{Cx, Fault, FaultCode};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use motet_dispatch::Causalities;
+use motet_dispatch::{Causalities, spawn_here};
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Notes a run that begins, and carries it out.
 pub(super) async fn begin(cx: &Cx, own: &WorkflowsClient, begin: Begin) -> Result<Run, Fault> {
-    let name = begin.name.clone();
-    let _taken = RunTaken::new(cx, &name)?;
+    let taken = Arc::new(RunTaken::new(cx, &begin.name)?);
     // A job that is cancelled while it waits, or that waits in vain, may have noted it.
-    let mut given_up = GivenUp(Some((own, name.as_str())));
+    let mut given_up = GivenUp::new(cx, own, &taken);
     let entered = own.enter(begin).by_itself().wait_for_room().await;
     let fault = entered.as_ref().err().map(Fault::code);
     if fault != Some(FaultCode::ResponseTimeout) {
-        given_up.0 = None;
+        given_up.taken = None;
     }
     entered?;
-    carry_on(cx, own, &name).await
+    carry_on(cx, own, &taken).await
 }
 
 /// Carries out what is left of a run, unless another job does.
 pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fault> {
-    let _taken = RunTaken::new(cx, name)?;
-    let run = own.look(name.to_owned()).by_itself().await?;
+    let taken = Arc::new(RunTaken::new(cx, name)?);
+    let look = own.look(name.to_owned());
+    let run = look.by_itself().wait_for_room().await?;
     if run.status == RunStatus::Undone {
         let reason =
             format!("what the run {name:?} had done was undone; begin its flow under another name");
         return Err(Fault::new(FaultCode::PreconditionFailed, reason));
     }
-    carry_on(cx, own, name).await
+    carry_on(cx, own, &taken).await
 }
 
 /// A run that this job carries out, and no other meanwhile. The node knows it, not the state of
 /// the service: who ends in whatever way leaves it to others.
-struct RunTaken<'a> {
-    cx: &'a Cx,
-    name: &'a str,
+struct RunTaken {
+    shared: Arc<NodeShared>,
+    /// The path of the service, and the name of the run.
+    key: (Arc<str>, String),
 }
 
-impl<'a> RunTaken<'a> {
-    fn new(cx: &'a Cx, name: &'a str) -> Result<Self, Fault> {
-        let key = (Arc::clone(&cx.common().path), name.to_owned());
-        match cx.common().shared.runs.lock().entry(key) {
+impl RunTaken {
+    fn new(cx: &Cx, name: &str) -> Result<Self, Fault> {
+        let common = cx.common();
+        let key = (Arc::clone(&common.path), name.to_owned());
+        match common.shared.runs.lock().entry(key.clone()) {
             Entry::Vacant(free) => {
                 free.insert(cx.job_path().unwrap_or_default().to_owned());
-                Ok(RunTaken { cx, name })
+                let shared = Arc::clone(&common.shared);
+                Ok(RunTaken { shared, key })
             }
             Entry::Occupied(taken) => {
                 let job = taken.get();
@@ -63,21 +68,24 @@ impl<'a> RunTaken<'a> {
             }
         }
     }
+
+    fn name(&self) -> &str {
+        &self.key.1
+    }
 }
 
-impl Drop for RunTaken<'_> {
+impl Drop for RunTaken {
     fn drop(&mut self) {
-        let common = self.cx.common();
-        let key = (Arc::clone(&common.path), self.name.to_owned());
-        common.shared.runs.lock().remove(&key);
+        self.shared.runs.lock().remove(&self.key);
     }
 }
 
 /// Carries out what is left of a run. When a step has failed for good and something can be undone,
 /// it is, and the run has ended then.
-async fn carry_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fault> {
-    let mut given_up = GivenUp(Some((own, name)));
-    let look = || own.look(name.to_owned()).by_itself();
+async fn carry_on(cx: &Cx, own: &WorkflowsClient, taken: &Arc<RunTaken>) -> Result<Run, Fault> {
+    let mut given_up = GivenUp::new(cx, own, taken);
+    let name = taken.name();
+    let look = || own.look(name.to_owned()).by_itself().wait_for_room();
     let set = |status, fault| {
         let run = name.to_owned();
         let noted = own.set_status(RunEnded { run, status, fault });
@@ -92,7 +100,7 @@ async fn carry_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fau
             let failed = carry_steps(cx, own, name, &run.flow).await?;
             let Some(failure) = failed else {
                 set(RunStatus::Done, None).await?;
-                given_up.0 = None;
+                given_up.taken = None;
                 return look().await;
             };
             let is_undone = match failure {
@@ -101,7 +109,7 @@ async fn carry_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fau
             };
             if !is_undone {
                 set(RunStatus::Failed, None).await?;
-                given_up.0 = None;
+                given_up.taken = None;
                 return Err(failure.fault());
             }
             failure.fault()
@@ -124,7 +132,7 @@ async fn carry_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fau
         }
     };
     set(status, None).await?;
-    given_up.0 = None;
+    given_up.taken = None;
     Err(fault)
 }
 
@@ -140,7 +148,8 @@ async fn carry_steps(
     let mut running = FuturesUnordered::new();
     let mut failed: Option<Failure> = None;
     loop {
-        let run = Arc::new(own.look(name.to_owned()).by_itself().await?);
+        let look = own.look(name.to_owned()).by_itself();
+        let run = Arc::new(look.wait_for_room().await?);
         let ended = run.steps.values().filter(|done| done.has_ended()).count();
         cx.progress(ended as f64 / flow.steps.len().max(1) as f64, "");
         for (step, begun) in flow.steps.iter().zip(&mut begun) {
@@ -181,20 +190,47 @@ async fn undo_steps(cx: &Cx, own: &WorkflowsClient, run: &Run, name: &str) -> Re
 
 /// A run that goes on. When this is dropped before it has ended, it is interrupted: its job was
 /// cancelled, or what becomes of it cannot be noted.
-struct GivenUp<'a>(Option<(&'a WorkflowsClient, &'a str)>);
+struct GivenUp<'a> {
+    cx: &'a Cx,
+    own: &'a WorkflowsClient,
+    /// `None` when it has ended.
+    taken: Option<&'a Arc<RunTaken>>,
+}
+
+impl<'a> GivenUp<'a> {
+    fn new(cx: &'a Cx, own: &'a WorkflowsClient, taken: &'a Arc<RunTaken>) -> Self {
+        let taken = Some(taken);
+        GivenUp { cx, own, taken }
+    }
+}
 
 impl Drop for GivenUp<'_> {
     fn drop(&mut self) {
-        if let Some((own, name)) = self.0 {
-            let interrupted = WorkflowsRequest::SetStatus(RunEnded {
-                run: name.to_owned(),
-                status: RunStatus::Interrupted,
-                fault: None,
-            });
-            // Under no causality: one that is cancelled may have it skipped. A service that has
-            // ended notes it when it is there again.
-            drop(Causalities::none().run(|| own.post_by_itself(interrupted)));
-        }
+        let Some(taken) = self.taken else {
+            return;
+        };
+        let interrupted = RunEnded {
+            run: taken.name().to_owned(),
+            status: RunStatus::Interrupted,
+            fault: None,
+        };
+        // Under no causality: one that is cancelled may have it skipped. A service that has ended
+        // notes it when it is there again.
+        Causalities::none().run(|| {
+            let request = WorkflowsRequest::SetStatus(interrupted.clone());
+            let fault = self.own.post_by_itself(request).err();
+            if fault.is_none_or(|fault| fault.code() != FaultCode::QueuingLimitExceeded) {
+                return;
+            }
+            let noted = self.own.set_status(interrupted).by_itself().wait_for_room();
+            let taken = Arc::clone(taken);
+            let noting = async move {
+                drop(noted.within(Duration::MAX).await);
+                // Until then no other job takes it: its run would be interrupted.
+                drop(taken);
+            };
+            spawn_here(&self.cx.common().queue, noting);
+        });
     }
 }
 

@@ -4,7 +4,7 @@ use crate::shop::{CornerShop, Line, ShopClient, replay_with};
 use motet_dispatch::{Causality, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::{JobClient, JobState, JobStatus};
-use motet_service::workflow::{Begin, Flow, RunStatus, Workflow, WorkflowsClient};
+use motet_service::workflow::{Begin, Flow, RunEnded, RunStatus, Workflow, WorkflowsClient};
 use motet_service::{Create, FaultCode, Memory, Node, Persist, Store, Subscribe};
 use serde_json::json;
 use std::future::Future;
@@ -304,6 +304,84 @@ fn sem_g408_a_run_whose_caller_is_cancelled_is_interrupted() {
         let run = flows.look("one".into()).await.unwrap();
         assert_eq!(run.status, RunStatus::Interrupted);
     });
+}
+
+/// A shop, and a workflow service at which one read and one change may wait.
+async fn narrow_services(node: &Node) -> (ShopClient, WorkflowsClient) {
+    let shop = Create::<CornerShop>::of().at("/shop");
+    let flows = Create::<Workflow>::of().at("/flows").depth(1);
+    let shop = node.create(shop).await.unwrap();
+    (shop, node.create(flows).await.unwrap())
+}
+
+#[test]
+fn sem_g408_a_run_whose_job_is_cancelled_is_interrupted_though_many_changes_wait() {
+    for seed in 0..8 {
+        let replay = Replay::new(seed);
+        replay_with(&replay, &node(&replay, Memory::default()), async |node| {
+            let (_, flows) = narrow_services(&node).await;
+            let flow = r#"{"step": [{"name": "sum", "call": "/shop:sum", "with": 100}]}"#;
+            let job = flows.run(begin("one", flow)).await.unwrap();
+            let job: JobClient = node.client(&job.path).unwrap();
+            sleep(20 * MS).await;
+            // There is room for one of them at a time, until all are done.
+            for _ in 0..8 {
+                let flows = flows.clone();
+                let changing = async move {
+                    for _ in 0..100 {
+                        let of_another = RunEnded {
+                            run: "another".to_owned(),
+                            status: RunStatus::Running,
+                            fault: None,
+                        };
+                        let fault = flows.set_status(of_another).wait_for_room().await;
+                        assert_eq!(fault.unwrap_err().code(), FaultCode::UnknownEntry);
+                    }
+                };
+                spawn(&node.queue(), changing).unwrap();
+            }
+            job.cancel().await.unwrap();
+            sleep(20 * MS).await;
+            let run = flows.look("one".into()).await.unwrap();
+            assert_eq!(run.status, RunStatus::Interrupted);
+            let job = flows.resume("one".into()).await.unwrap();
+            let ended = ended(&node, &job.path).await;
+            assert_eq!(ended.status, JobStatus::Done, "{:?}", ended.fault);
+        });
+    }
+}
+
+#[test]
+fn sem_g614_a_run_waits_for_room_to_look_how_it_stands() {
+    let flow = r#"{"step": [
+        {"name": "each", "call": "/shop:upsert", "with": {"name": "figs", "count": "${item}"},
+            "for_each": [1, 2]},
+        {"name": "state", "call": "/shop:get", "after": ["each"]}]}"#;
+    for seed in 0..8 {
+        let replay = Replay::new(seed);
+        let test = move |node: Node| async move {
+            let (_, flows) = narrow_services(&node).await;
+            let job = flows.run(begin("one", flow)).await.unwrap();
+            // There is room for one of them at a time, until all are done.
+            for _ in 0..8 {
+                let flows = flows.clone();
+                let looking = async move {
+                    for _ in 0..200 {
+                        // It may not have been entered yet.
+                        drop(flows.look("one".into()).wait_for_room().await);
+                    }
+                };
+                spawn(&node.queue(), looking).unwrap();
+            }
+            let state = ended(&node, &job.path).await;
+            assert_eq!(state.status, JobStatus::Done, "{:?}", state.fault);
+            // As does one that is resumed.
+            let job = flows.resume("one".into()).await.unwrap();
+            let state = ended(&node, &job.path).await;
+            assert_eq!(state.status, JobStatus::Done, "{:?}", state.fault);
+        };
+        replay_with(&replay, &node(&replay, Memory::default()), test);
+    }
 }
 
 #[test]
