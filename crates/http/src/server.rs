@@ -12,6 +12,7 @@ use crate::{Config, StartError};
 use motet_service::Node;
 use motet_sync::block_on_for;
 use motet_sync::thread::{self, JoinHandle, spawn_named};
+use socket2::{Domain, Socket, Type};
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
@@ -88,7 +89,7 @@ impl Server {
         let is_encrypted = keys.is_some();
         let known = keys.iter().flat_map(|keys| keys.hosts());
         let taken = |why| StartError::Listen(config.listen, why);
-        let listener = TcpListener::bind(config.listen).map_err(taken)?;
+        let listener = listen(config.listen, config.limits.connections).map_err(taken)?;
         listener.set_nonblocking(true).map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         let again = listener.try_clone().map_err(StartError::Thread)?;
@@ -209,6 +210,19 @@ impl OwnThread {
         }
         true
     }
+}
+
+/// Listens with room for as many connections as may come at once: who finds none asks again after
+/// a second.
+fn listen(at: SocketAddr, most: usize) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
+    // As std does: else a server that begins again waits until the connections of the last are
+    // forgotten.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.bind(&at.into())?;
+    socket.listen(i32::try_from(most).unwrap_or(i32::MAX))?;
+    Ok(socket.into())
 }
 
 /// Starts the thread that answers.

@@ -141,13 +141,15 @@ fn wanted(target: &RequestTarget, services: &[NamedService]) -> Result<Subscribe
             "since is a version of one service; resume a stream of several by Last-Event-ID",
         ));
     }
+    let there = services.iter().map(|service| service.client.as_ref());
+    // One that has ended may have told of anything, and its end is told.
+    let Some(there) = there.collect::<Option<Vec<_>>>() else {
+        return Ok(wanted);
+    };
     for word in &wanted.operations {
-        let there = services
-            .iter()
-            .filter_map(|service| service.client.as_ref());
         // One that tells of it is enough.
         let mut refused = None;
-        for service in there {
+        for service in &there {
             match told_of(service, word) {
                 Ok(()) => {
                     refused = None;

@@ -27,7 +27,7 @@ pub(crate) const ELEMENT: usize = 400;
 
 /// An element that has others in it, or attributes, has room for four.
 #[cfg(feature = "dssp")]
-pub(crate) const INNER: usize = 450;
+pub(crate) const INNER: usize = 520;
 
 /// No byte of JSON takes more: that is an object in an object, of five bytes each.
 pub(crate) const LARGEST: usize = 140;

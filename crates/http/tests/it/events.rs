@@ -206,6 +206,10 @@ fn sem_g600_a_stream_of_several_resumes_behind_the_last_version_of_each() {
     let of_till = ("id: 3,2;event: deposit;".to_owned(), "/till".to_owned());
     assert_eq!(next_of(&mut events), of_till);
     assert_eq!(shop.get(path).status, 404);
+    // Also beside one that never tells of what is asked for.
+    let path = "/events?of=/box,/sys/debug&type=deposit";
+    let mut events = watch(&shop, path, "last-event-id: 2,0\r\n");
+    assert_eq!(next_of(&mut events), gone);
 }
 
 #[test]

@@ -55,7 +55,9 @@ impl Served {
         let create = node.create(Create::<Counter>::of().at("/counter"));
         let created = wait_blocking(create).said()?;
         created.said()?;
-        let config = Config::at((Ipv4Addr::LOCALHOST, 0).into());
+        let mut config = Config::at((Ipv4Addr::LOCALHOST, 0).into());
+        // As the server of axum, which has no limit: each connection may have a request under way.
+        config.limits.in_flight = config.limits.connections;
         let server = Server::start(&node, config).said()?;
         Ok(Served {
             at: server.address(),
