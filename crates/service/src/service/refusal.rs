@@ -35,6 +35,12 @@ impl<C: Contract> ServiceSlot<C> {
         slot.end_suspension();
     }
 
+    /// Refuses an item of a service that has ended. All of the item is dropped here.
+    pub(super) fn refuse_absent(&self, item: OperationItem<C>) {
+        drop(item.room);
+        item.what.refuse(self.common.absence());
+    }
+
     /// Refuses an item that the queue of the service does not take.
     pub(super) fn refuse_untaken(&self, item: OperationItem<C>, why: &dyn Display) {
         drop(item.room);
@@ -49,10 +55,7 @@ fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
     let mut panics = FirstPanic::default();
     for item in slot.batches.take() {
         // What one of them drops keeps no other from its answer.
-        panics.catch(move || {
-            drop(item.room);
-            item.what.refuse(slot.common.absence());
-        });
+        panics.catch(|| slot.refuse_absent(item));
     }
     panics.resume();
 }

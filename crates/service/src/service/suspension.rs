@@ -173,10 +173,7 @@ impl<C: Contract> ServiceSlot<C> {
         let mut panics = FirstPanic::default();
         for HeldOperation { item, .. } in held {
             // What one of them drops keeps no other from its answer.
-            panics.catch(move || {
-                drop(item.room);
-                item.what.refuse(self.common.absence());
-            });
+            panics.catch(|| self.refuse_absent(item));
         }
         // The caller ends the service, and is not cut short.
         self.common.queue.guarded(|| panics.resume());
