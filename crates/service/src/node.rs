@@ -10,6 +10,7 @@ use crate::system;
 use crate::{AnyClient, Client, Contract, ContractClient, Fault, Service, ServiceInfo, Store};
 use motet_dispatch::{Causalities, spawn};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Replay, Timescale};
+use motet_sync::FirstPanic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -248,12 +249,8 @@ impl Node {
     /// [`Node::clients`].
     #[must_use]
     pub fn services(&self) -> Vec<ServiceInfo> {
-        self.0
-            .0
-            .services()
-            .iter()
-            .map(|service| service.info())
-            .collect()
+        let services = self.0.0.services();
+        services.iter().map(|service| service.info()).collect()
     }
 
     /// Loads manifests, which are one composition: what the one names the other may have. One
@@ -359,8 +356,10 @@ fn in_order_of_end(shared: &NodeShared) -> Vec<Any> {
 
 fn end(shared: &Arc<NodeShared>) {
     shared.begin_end();
+    let mut panics = FirstPanic::default();
     for served in shared.take_all() {
-        served.abandon();
+        // What one of them drops keeps no other from its end, nor the store.
+        panics.catch(move || served.abandon());
     }
     // It holds services, which hold the node.
     shared.set_reporter(None);
@@ -368,6 +367,7 @@ fn end(shared: &Arc<NodeShared>) {
         writer.close();
     }
     shared.dispatchers.end();
+    panics.resume();
 }
 
 impl Drop for Handle {

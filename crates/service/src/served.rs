@@ -41,7 +41,7 @@ use cell::{ServiceCell, SharedService};
 use loaded::LoadedState;
 use motet_dispatch::Timer;
 use motet_ports::{Activation, Interleave, Receive};
-use motet_sync::Mutex;
+use motet_sync::{FirstPanic, Mutex};
 use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
@@ -185,7 +185,7 @@ impl<S: Service> Served<S> {
             slot.direct.serve(at_once::of(&self.cell, interleave));
         }
         // It is carried out when all members are registered.
-        slot.post_own(OwnStep::Begin);
+        slot.post_own(OwnStep::GoOn);
         Ok(())
     }
 
@@ -241,12 +241,15 @@ impl<S: Service> AnyServed for Served<S> {
     }
 
     fn abandon(&self) {
-        self.leave_ports();
+        let (slot, mut panics) = (&self.slot, FirstPanic::default());
+        panics.catch(|| self.leave_ports());
         // Before the cell is empty: what is built anew does not come into it.
-        *self.slot.common.life.lock() = Lifecycle::Dropped;
-        drop(self.cell.end());
-        self.slot.subscriptions.end(self.slot.common.version());
-        SlotOf::<S>::refuse_all(&self.slot);
+        *slot.common.life.lock() = Lifecycle::Dropped;
+        // What one of these drops keeps nobody from being told or answered.
+        panics.catch(|| drop(self.cell.end()));
+        panics.catch(|| slot.subscriptions.end(slot.common.version()));
+        panics.catch(|| SlotOf::<S>::refuse_all(slot));
+        panics.resume();
     }
 
     fn post_own(&self, step: OwnStep) {

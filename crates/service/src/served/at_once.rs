@@ -10,7 +10,6 @@ use crate::service::{AtOnce, ContractOf, Figures, GotState, NotRun, ServesAtOnce
 use crate::service::{ServiceSlot, SlotOf};
 use crate::{Contract, Cx, Service};
 use motet_ports::ActiveInterleave;
-use std::panic::resume_unwind;
 use std::sync::Arc;
 
 /// What carries out the operations of the service in this cell where they are called.
@@ -73,10 +72,11 @@ impl<S: Service> ServesAtOnce<ContractOf<S>> for ServiceCell<S> {
     }
 }
 
-/// Tells subscribers of a change. That is no call of the caller, in whose context this runs.
+/// Tells subscribers of a change. That is no call of the caller, in whose context this runs: a
+/// panic of what is told does not keep its answer from it.
 fn tell_at_once<C: Contract>(slot: &ServiceSlot<C>, telling: Option<Box<Telling<C>>>) {
     if telling.is_some() {
         let told = CallContext::default().run_now(|| drop(slot.tells(telling)));
-        told.unwrap_or_else(|panicked| resume_unwind(panicked.0));
+        told.unwrap_or_else(|panicked| slot.common.raise(panicked));
     }
 }

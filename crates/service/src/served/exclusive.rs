@@ -91,7 +91,9 @@ impl<S: Service> Served<S> {
         let ended = self
             .cell
             .change_now(&self.slot, &cx, request, keyed, &mut outcome);
-        if !matches!(ended, Ok(Some(_))) {
+        // Of a call that is refused nothing is learnt.
+        let has_run = outcome.is_some() || matches!(ended, Err(NotRun::Panic(_)));
+        if has_run && !matches!(ended, Ok(Some(_))) {
             self.slot
                 .common
                 .has_run(operation, begun, cx.envelope.posted, 1);

@@ -33,8 +33,8 @@ pub(super) trait ServedSteps: AnyServed {
     /// Builds it anew, and serves again.
     fn begin_again(self: Arc<Self>) -> Beginning;
 
-    /// What has been asked for meanwhile goes on.
-    fn begin_to_serve(&self);
+    /// What is held goes on, unless it is suspended.
+    fn go_on(&self);
 
     /// The service as it is.
     fn shared(&self) -> Option<AnyOne>;
@@ -84,8 +84,8 @@ impl<S: Service> ServedSteps for Served<S> {
         self.beginning(true)
     }
 
-    fn begin_to_serve(&self) {
-        self.slot.begin_to_serve();
+    fn go_on(&self) {
+        self.slot.go_on();
     }
 
     fn shared(&self) -> Option<AnyOne> {

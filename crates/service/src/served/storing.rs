@@ -80,12 +80,14 @@ pub(super) fn forget(served: &dyn ServedSteps) -> bool {
 
 /// Does what the node wants. The caller is in the exclusive group.
 pub(super) async fn take_step(served: Arc<dyn ServedSteps>, step: OwnStep) {
-    // Also before it is built anew for another: its own state is not torn.
-    store_waiting(&served).await;
     match step {
-        OwnStep::Begin => served.begin_to_serve(),
-        OwnStep::Store => {}
-        OwnStep::Rebuild(why, to) => rebuild(served, &why, to),
+        OwnStep::GoOn => served.go_on(),
+        OwnStep::Store => store_waiting(&served).await,
+        OwnStep::Rebuild(why, to) => {
+            // Its own state is not torn.
+            store_waiting(&served).await;
+            rebuild(served, &why, to);
+        }
     }
 }
 

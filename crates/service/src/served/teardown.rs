@@ -32,11 +32,12 @@ async fn end(served: Arc<dyn ServedSteps>, last: Last, under: Causalities) {
         timer.cancel();
     });
     let answer = last.await;
-    served.end_subscriptions();
+    // What is dropped here keeps nothing from its end, and the caller not from its answer.
+    common.queue.guarded(|| served.end_subscriptions());
     // In this order: nothing is told of it when it has been told that it is not there.
     common.set_life(Lifecycle::Dropped);
     common.shared.remove(&common.path);
-    served.refuse_rest();
+    common.queue.guarded(|| served.refuse_rest());
     let work = std::mem::take(&mut *served.work().lock());
     if let Some(independent) = work.independent {
         independent.cleanup();

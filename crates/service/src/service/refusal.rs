@@ -1,11 +1,12 @@
-//! What comes when a service has ended.
+//! What is not carried out: when its service has ended, or the queue of that takes no task.
 
 use super::slot::{OperationItem, ServiceSlot};
-use crate::Contract;
 use crate::queue::Queue;
+use crate::{Contract, Fault, FaultCode};
 use motet_dispatch::drop_each;
 use motet_ports::{Port, Receive};
 use motet_sync::FirstPanic;
+use std::fmt::Display;
 use std::sync::Arc;
 
 impl<C: Contract> ServiceSlot<C> {
@@ -33,6 +34,20 @@ impl<C: Contract> ServiceSlot<C> {
         });
         slot.end_suspension();
     }
+
+    /// Refuses an item of a service that has ended. All of the item is dropped here.
+    pub(super) fn refuse_absent(&self, item: OperationItem<C>) {
+        drop(item.room);
+        item.what.refuse(self.common.absence());
+    }
+
+    /// Refuses an item that the queue of the service does not take.
+    pub(super) fn refuse_untaken(&self, item: OperationItem<C>, why: &dyn Display) {
+        drop(item.room);
+        let reason = format!("the queue of the service takes no task: {why}");
+        let fault = Fault::new(FaultCode::InsufficientResources, reason);
+        item.what.refuse(fault.of_service(&self.common.path));
+    }
 }
 
 /// Refuses the oldest batch.
@@ -40,10 +55,7 @@ fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
     let mut panics = FirstPanic::default();
     for item in slot.batches.take() {
         // What one of them drops keeps no other from its answer.
-        panics.catch(move || {
-            drop(item.room);
-            item.what.refuse(slot.common.absence());
-        });
+        panics.catch(|| slot.refuse_absent(item));
     }
     panics.resume();
 }
@@ -56,8 +68,11 @@ fn refuse_at<C: Contract, T: Send + 'static>(
     let queue = Queue(Arc::clone(&slot.common.shared.queue));
     if Receive::persistent(port, refuse).activate(&queue).is_err() {
         // The node has stopped: items that are dropped tell their callers.
-        while port.test().is_some() {
-            drop_each(slot.batches.take());
+        let own = &slot.common.queue;
+        while let Some(item) = port.test() {
+            // What one of them drops keeps no other from its answer.
+            own.guarded(|| drop(item));
+            own.guarded(|| drop_each(slot.batches.take()));
         }
     }
 }

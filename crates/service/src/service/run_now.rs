@@ -1,6 +1,6 @@
 //! Operations whose methods are not async, and Get, on the thread of their caller: see `direct.rs`.
 
-use super::direct::{AtOnce, GotState, RanOr};
+use super::direct::{AtOnce, GotState, NotRun, RanOr};
 use super::slot::{Common, Figures, ServiceSlot};
 use crate::context::{CallContext, CallingService};
 use crate::latency::{ONE_IN, is_measured};
@@ -73,8 +73,10 @@ pub(super) fn run_now<C: Contract>(
         Group::Exclusive => at_once.service.change(slot, &cx, request, outcome),
         _ => at_once.service.query(slot, &cx, request, outcome),
     };
+    // Of a call that is refused nothing is learnt.
+    let has_run = outcome.is_some() || matches!(result, Err(NotRun::Panic(_)));
     let result = result.map_err(|failed| failed.fault(common, is_one_way));
-    if let Some(begun) = begun {
+    if let Some(begun) = begun.filter(|_| has_run) {
         common.has_run(operation, begun, None, calls);
     }
     if let Some(outcome) = outcome {

@@ -18,7 +18,7 @@ use crate::patch::Patch;
 use crate::report::Level;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
-use crate::{Contract, Fault, FaultCode, Group, Notification, Operation, Service, StateRef, Verb};
+use crate::{Contract, Fault, Group, Notification, Operation, Service, StateRef, Verb};
 use motet_dispatch::{Causalities, Enqueue, Exception};
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -121,8 +121,8 @@ pub(crate) enum OperationBody<C: Contract> {
 
 /// What a node has a service do that no client asks for. It is exclusive.
 pub(crate) enum OwnStep {
-    /// It begins to serve.
-    Begin,
+    /// What is held goes on, unless it is suspended: it begins to serve, or was resumed.
+    GoOn,
     /// Its state is stored, since its period is over.
     Store,
     /// It is built anew, since a partner was. Answered when that has ended.
@@ -193,10 +193,7 @@ impl<C: Contract> ServiceSlot<C> {
             }
         };
         if let Err((item, why)) = posted {
-            drop(item.room);
-            let reason = format!("the queue of the service takes no task: {why}");
-            let fault = Fault::new(FaultCode::InsufficientResources, reason);
-            item.what.refuse(fault.of_service(&self.common.path));
+            self.refuse_untaken(item, &why);
         }
     }
 
@@ -377,7 +374,7 @@ impl<C: Contract> OperationBody<C> {
             OperationBody::Request(_, Some(reply)) => return C::refuse(reply, fault),
             OperationBody::Request(_, None)
             | OperationBody::Drop(None)
-            | OperationBody::Own(OwnStep::Begin | OwnStep::Store) => Ok(()),
+            | OperationBody::Own(OwnStep::GoOn | OwnStep::Store) => Ok(()),
             OperationBody::Get(to) => to.post(Err(fault)).map_err(drop),
             OperationBody::Subscribe(entering) => entering.reply.post(Err(fault)).map_err(drop),
             OperationBody::Replace(_, to)

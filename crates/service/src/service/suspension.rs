@@ -4,21 +4,26 @@
 //!
 //! ```text
 //!   post ──► serves, and is not suspended? ── yes ──► ports
-//!                          └─ no ─► line ── it serves; step, resume ──► ports
+//!                          └─ no ─► line ── step, or `OwnStep::GoOn` ──► ports
 //! ```
 //!
-//! What was posted before it was suspended is in its port already and is carried out. What ends the
+//! What was posted before it was suspended is in its port already and is carried out. What is still
+//! in the line waits: that of a service which starts, or has just been resumed. What ends the
 //! service, and what its node has it do, does not wait.
+//!
+//! The line is emptied in the exclusive group, once the service serves and when it is resumed.
+//! Nothing else of the service runs then, so no more comes to the line than there is room for. What
+//! is independent runs beside it, and is not held then.
 
-use super::slot::{OperationItem, ServiceSlot};
+use super::slot::{OperationItem, OwnStep, ServiceSlot};
 use crate::{Contract, Fault, FaultCode, Group};
-use motet_dispatch::Causalities;
+use motet_dispatch::{Causalities, QueueError};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{FirstPanic, Mutex};
 use std::collections::VecDeque;
 
 /// A service that may be suspended, whatever its contract. One at a time suspends it, has it step,
-/// or resumes it: what two of them let go on might change its order.
+/// or resumes it.
 pub(crate) trait Suspension {
     /// From here on what is posted is held.
     ///
@@ -32,7 +37,9 @@ pub(crate) trait Suspension {
     /// It is not suspended.
     fn step(&self, most: usize) -> Result<usize, Fault>;
 
-    /// Lets all go on, and holds nothing any more: how many were held.
+    /// Ends the suspension: how many are held. They go on when nothing else of the service runs, in
+    /// front of what comes from here on; those that are independent go on at once. If it does not
+    /// serve yet, all go on when it does.
     ///
     /// # Errors
     /// It is not suspended.
@@ -46,6 +53,9 @@ pub(crate) trait Suspension {
 pub(crate) struct HeldOperations<C: Contract> {
     /// Whether what is posted is held. Written under the lock of the line.
     holds: AtomicBool,
+    /// Held while the oldest is taken and posted. Else two might post in another order than that in
+    /// which they take. Locked before the line.
+    going: Mutex<()>,
     line: Mutex<HeldLine<C>>,
 }
 
@@ -73,8 +83,11 @@ impl<C: Contract> HeldOperations<C> {
         self.holds.load(Ordering::Acquire)
     }
 
-    fn next(&self) -> Option<HeldOperation<C>> {
-        self.line.lock().operations.pop_front()
+    /// The oldest, for a step; one that does not serve yet has none that could begin.
+    fn next_step(&self) -> Option<HeldOperation<C>> {
+        let mut line = self.line.lock();
+        let may = line.serves && line.is_suspended;
+        may.then(|| line.operations.pop_front()).flatten()
     }
 
     /// The oldest, if they go on; if there is none, nothing is held from here on.
@@ -87,8 +100,31 @@ impl<C: Contract> HeldOperations<C> {
         if next.is_none() {
             // Under the lock: what is posted from here on comes behind what was held.
             self.holds.store(false, Ordering::Release);
+            // With the memory to which it had grown.
+            line.operations = VecDeque::new();
         }
         next
+    }
+}
+
+impl<C: Contract> HeldLine<C> {
+    /// Takes those out that are independent, if they could begin.
+    fn take_independent(&mut self) -> VecDeque<HeldOperation<C>> {
+        if !self.serves {
+            return VecDeque::new();
+        }
+        let operations = std::mem::take(&mut self.operations);
+        let (apart, held) = operations
+            .into_iter()
+            .partition(HeldOperation::is_independent);
+        self.operations = held;
+        apart
+    }
+}
+
+impl<C: Contract> HeldOperation<C> {
+    fn is_independent(&self) -> bool {
+        self.item.what.verb().1 == Group::Independent
     }
 }
 
@@ -106,14 +142,23 @@ impl<C: Contract> ServiceSlot<C> {
     #[cold]
     fn hold(&self, item: OperationItem<C>) {
         let (_, group) = item.what.verb();
-        if group != Group::Teardown {
-            let under = Causalities::active();
-            let mut line = self.held.line.lock();
-            if self.held.holds() {
-                return line.operations.push_back(HeldOperation { under, item });
-            }
+        if group == Group::Teardown {
+            return self.post_now(item);
         }
-        self.post_now(item);
+        let under = Causalities::active();
+        let mut line = self.held.line.lock();
+        // What is independent has no order to keep, and would fill the line while it is emptied.
+        let is_apart = group == Group::Independent && line.serves && !line.is_suspended;
+        if is_apart || !self.held.holds() {
+            drop(line);
+            return self.post_now(item);
+        }
+        if self.common.queue.is_stopped() {
+            // Nobody would let it go on.
+            drop(line);
+            return self.refuse_untaken(item, &QueueError::Stopped);
+        }
+        line.operations.push_back(HeldOperation { under, item });
     }
 
     /// The service has ended: what is held is refused, and nothing is held any more.
@@ -128,35 +173,32 @@ impl<C: Contract> ServiceSlot<C> {
         let mut panics = FirstPanic::default();
         for HeldOperation { item, .. } in held {
             // What one of them drops keeps no other from its answer.
-            panics.catch(move || {
-                drop(item.room);
-                item.what.refuse(self.common.absence());
-            });
+            panics.catch(|| self.refuse_absent(item));
         }
-        panics.resume();
+        // The caller ends the service, and is not cut short.
+        self.common.queue.guarded(|| panics.resume());
     }
 
-    /// The interleave has all ports of the service: from here on the order of what is posted stays
-    /// across them.
-    pub(crate) fn begin_to_serve(&self) {
+    /// Lets all that is held go on, if it is not suspended. The interleave has all ports of the
+    /// service, so the order of what is posted stays across them. The caller is in the exclusive
+    /// group.
+    pub(crate) fn go_on(&self) {
         self.held.line.lock().serves = true;
-        self.let_all_go_on();
-    }
-
-    /// Lets all that is held go on, if it is not suspended: how many.
-    fn let_all_go_on(&self) -> usize {
-        let mut count = 0;
-        // What comes meanwhile is held, too, and stays in its order.
-        while let Some(held) = self.held.next_or_end() {
+        loop {
+            let _going = self.held.going.lock();
+            // What comes meanwhile is held, too, and stays in its order.
+            let Some(held) = self.held.next_or_end() else {
+                return;
+            };
             self.let_go_on(held);
-            count += 1;
         }
-        count
     }
 
+    /// Posts it. What it drops, should it be refused, keeps no other from its answer.
     fn let_go_on(&self, held: HeldOperation<C>) {
         let HeldOperation { under, item } = held;
-        under.run(|| self.post_now(item));
+        let post = || under.run(|| self.post_now(item));
+        self.common.queue.guarded(post);
     }
 
     fn check_suspended(&self) -> Result<(), Fault> {
@@ -195,11 +237,11 @@ impl<C: Contract> Suspension for ServiceSlot<C> {
         self.check_suspended()?;
         let now = self.common.shared.deadlines.clock().now();
         let mut steps = 0;
-        // One that does not serve yet has none that could begin.
-        while self.held.line.lock().serves
-            && steps < most
-            && let Some(held) = self.held.next()
-        {
+        while steps < most {
+            let _going = self.held.going.lock();
+            let Some(held) = self.held.next_step() else {
+                break;
+            };
             // One that is too late is refused when it comes to its handler.
             let deadline = held.item.envelope.deadline;
             steps += usize::from(deadline.is_none_or(|deadline| now <= deadline));
@@ -210,8 +252,20 @@ impl<C: Contract> Suspension for ServiceSlot<C> {
 
     fn resume(&self) -> Result<usize, Fault> {
         self.check_suspended()?;
-        self.held.line.lock().is_suspended = false;
-        Ok(self.let_all_go_on())
+        let (count, serves, apart) = {
+            let mut line = self.held.line.lock();
+            line.is_suspended = false;
+            let count = line.operations.len();
+            (count, line.serves, line.take_independent())
+        };
+        for held in apart {
+            self.let_go_on(held);
+        }
+        // Else they go on when it begins to serve.
+        if serves {
+            self.post_own(OwnStep::GoOn);
+        }
+        Ok(count)
     }
 
     fn held(&self) -> Option<usize> {
@@ -230,6 +284,7 @@ impl<C: Contract> Default for HeldOperations<C> {
         };
         HeldOperations {
             holds: AtomicBool::new(true),
+            going: Mutex::new(()),
             line: Mutex::new(line),
         }
     }

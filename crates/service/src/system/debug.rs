@@ -96,7 +96,8 @@ pub trait Debug {
 
     /// Suspends a service: what is posted to it from here on waits, as long as its callers do and
     /// where there is room. Lookup and the diagnostics answer. What was posted before is carried
-    /// out, and a handler that has begun goes on. Its periodic operations rest.
+    /// out, unless the service still starts, and a handler that has begun goes on. Its periodic
+    /// operations rest.
     #[update]
     fn suspend(&mut self, service: DebuggedService, cx: &Cx) -> Result<(), Fault>;
 
@@ -105,7 +106,8 @@ pub trait Debug {
     #[update]
     fn step(&mut self, steps: DebugSteps, cx: &Cx) -> Result<usize, Fault>;
 
-    /// Ends the suspension of a service: how many operations waited.
+    /// Ends the suspension of a service: how many operations waited. They begin when the handlers
+    /// that have begun have ended.
     #[update]
     fn resume(&mut self, service: DebuggedService, cx: &Cx) -> Result<usize, Fault>;
 

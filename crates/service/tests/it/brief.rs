@@ -1,9 +1,9 @@
 //! Operations that a thread carries out which calls for many others.
 
-use motet_dispatch::Dispatcher;
-use motet_ports::{Port, wait_blocking, wait_blocking_for};
+use motet_dispatch::{Dispatcher, spawn};
+use motet_ports::{Port, reply, wait_blocking, wait_blocking_for};
 use motet_service::{
-    AnyClient, Create, Fault, Node, Options, Service, State, Value, contract, data,
+    AnyClient, Create, Fault, FaultCode, Node, Options, Service, State, Value, contract, data,
 };
 use motet_sync::thread_number;
 use serde_json::json;
@@ -140,6 +140,36 @@ fn sem_g560_a_service_with_threads_of_its_own_runs_nowhere_else() {
     let client = briefs.node.find("/apart").unwrap();
     assert_eq!(here(&client, "handle", &json!(0)), None);
     assert_eq!(here(&client, "look", &Value::Null), None);
+}
+
+/// Calls it for a version that the state has not.
+async fn refused(client: AnyClient) -> FaultCode {
+    let mut options = Options::default();
+    options.if_version = Some(u64::MAX);
+    let answer = client.call_with("handle", json!(0), options).await;
+    answer.unwrap_err().code()
+}
+
+#[test]
+fn sem_g560_a_call_that_is_refused_makes_no_handler_brief() {
+    let mut briefs = Briefs::open();
+    let zero = json!(0);
+    let (client, _) = briefs.until_here("handle", &zero);
+    call(&client, "handle", json!(1), None);
+    let posted = wait_blocking(refused(client.clone())).unwrap();
+    assert_eq!(posted, FaultCode::PreconditionFailed);
+    let next = call(&client, "handle", zero.clone(), None);
+    assert!(!is_here(&next), "it took a millisecond when it ran");
+    // And where it is refused on a worker, at once.
+    let client = briefs.service();
+    let (to, answer) = reply();
+    let there = client.clone();
+    let calling = async move { to.post(refused(there).await).unwrap() };
+    spawn(&briefs.node.queue(), calling).unwrap();
+    let at_once = wait_blocking(answer).unwrap().unwrap();
+    assert_eq!(at_once, FaultCode::PreconditionFailed);
+    let next = call(&client, "handle", zero, None);
+    assert!(!is_here(&next), "it has never run");
 }
 
 /// Panics when it is dropped: when its call has ended.

@@ -1,11 +1,11 @@
 //! Services that `/sys/debug` suspends.
 
 use crate::shop::{CornerShop, Line, ShopClient, everywhere, replayed, shop};
-use motet_dispatch::spawn;
-use motet_ports::reply;
+use motet_dispatch::{Dispatcher, spawn};
 use motet_ports::timer::sleep;
+use motet_ports::{reply, wait_blocking, wait_blocking_for};
 use motet_service::system::{DebugClient, DebugSteps, DebuggedService};
-use motet_service::{Create, Fault, FaultCode, Node, Service, State, contract, data};
+use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
 use std::fmt;
 use std::time::Duration;
 
@@ -146,6 +146,41 @@ fn sem_g622_a_suspended_service_that_is_dropped_leaves_nobody_waiting() {
     });
 }
 
+#[test]
+fn sem_g622_what_is_independent_goes_on_beside_a_handler_that_has_begun() {
+    replayed(async |node| {
+        let (shop, debug) = (shop(&node).await, debug(&node));
+        let long = shop.add_slowly(50).into_future();
+        sleep(MS).await;
+        debug.suspend(at("/shop")).await.unwrap();
+        let read = shop.count("apples".into()).into_future();
+        let apart = shop.compute(1).within(10 * MS).into_future();
+        sleep(MS).await;
+        assert_eq!(debug.resume(at("/shop")).await, Ok(2));
+        let next = shop.compute(2).within(10 * MS).into_future();
+        assert_eq!(apart.await, Ok(2));
+        assert_eq!(next.await, Ok(4));
+        long.await.unwrap();
+        assert_eq!(read.await, Ok(3));
+    });
+}
+
+#[test]
+fn sem_g622_nothing_waits_where_the_dispatcher_has_been_stopped() {
+    let dispatcher = Dispatcher::new(1);
+    let node = crate::shop::node(&dispatcher);
+    let suspending = async {
+        let shop = shop(&node).await;
+        debug(&node).suspend(at("/shop")).await.unwrap();
+        shop
+    };
+    let shop = wait_blocking(suspending).unwrap();
+    drop(dispatcher);
+    let call = shop.upsert(Line::new("n", 1)).into_future();
+    let answer = wait_blocking_for(call, Duration::from_secs(60)).unwrap();
+    assert_eq!(code(answer), FaultCode::InsufficientResources);
+}
+
 /// What was written down, in its order.
 #[data]
 #[derive(Default)]
@@ -170,6 +205,69 @@ impl Scribe for OneScribe {
     fn write_down(&mut self, number: u64) {
         self.written.numbers.push(number);
     }
+}
+
+#[derive(Service)]
+#[service(contract = Scribe, name = "slow-scribe", start = begin)]
+struct SlowScribe {
+    #[state]
+    written: State<WrittenNumbers>,
+}
+
+impl SlowScribe {
+    async fn begin(&mut self, _: &Cx) -> Result<(), Fault> {
+        sleep(20 * MS).await;
+        Ok(())
+    }
+}
+
+impl Scribe for SlowScribe {
+    fn write_down(&mut self, number: u64) {
+        self.written.numbers.push(number);
+    }
+}
+
+/// Begins to create one at `/slow`, which starts when this ends.
+async fn begin_slow_scribe(node: &Node) -> ScribeClient {
+    let (there, create) = (node.clone(), Create::<SlowScribe>::of().at("/slow"));
+    let creating = async move { drop(there.create(create).await.unwrap()) };
+    spawn(&node.queue(), creating).unwrap();
+    sleep(MS).await;
+    node.client("/slow").unwrap()
+}
+
+#[test]
+fn sem_g622_a_service_that_is_suspended_while_it_starts_has_all_wait_in_their_order() {
+    replayed(async |node| {
+        let (scribe, debug) = (begin_slow_scribe(&node).await, debug(&node));
+        let first = scribe.write_down(1).into_future();
+        debug.suspend(at("/slow")).await.unwrap();
+        let second = scribe.write_down(2).into_future();
+        assert_eq!(debug.step(steps("/slow", 1)).await, Ok(0), "it starts");
+        sleep(50 * MS).await;
+        let third = scribe.write_down(3).into_future();
+        assert_eq!(debug.suspended().await.unwrap()[0].held, 3);
+        assert_eq!(debug.step(steps("/slow", 1)).await, Ok(1));
+        first.await.unwrap();
+        assert_eq!(debug.resume(at("/slow")).await, Ok(2));
+        second.await.unwrap();
+        third.await.unwrap();
+        assert_eq!(scribe.get().await.unwrap().numbers, [1, 2, 3]);
+    });
+}
+
+#[test]
+fn sem_g622_what_a_service_that_starts_is_asked_for_goes_on_when_it_serves() {
+    replayed(async |node| {
+        let (scribe, debug) = (begin_slow_scribe(&node).await, debug(&node));
+        debug.suspend(at("/slow")).await.unwrap();
+        let first = scribe.write_down(1).into_future();
+        assert_eq!(debug.resume(at("/slow")).await, Ok(1));
+        let second = scribe.write_down(2).into_future();
+        first.await.unwrap();
+        second.await.unwrap();
+        assert_eq!(scribe.get().await.unwrap().numbers, [1, 2]);
+    });
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Values whose destructors panic, and which a service drops together.
 
 use crate::shop::replay_with;
-use motet_dispatch::Replay;
-use motet_service::{Create, Node, Service, State, Subscribe, contract, data};
+use motet_dispatch::{Dispatcher, Replay};
+use motet_ports::wait_blocking;
+use motet_service::system::{DebugClient, DebuggedService};
+use motet_service::{Create, FaultCode, Node, Service, State, Subscribe, contract, data};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -10,6 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 static PANICS: AtomicBool = AtomicBool::new(false);
 /// How many have.
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// The number of those whose destructors always panic. Another test uses these.
+const ALWAYS: u32 = 1_000;
+/// How many have.
+static ALWAYS_DROPPED: AtomicUsize = AtomicUsize::new(0);
+/// How many of these panics were heard of.
+static HEARD: AtomicUsize = AtomicUsize::new(0);
 
 /// Its destructor panics, from some time on.
 #[data]
@@ -19,6 +28,10 @@ struct Unruly {
 
 impl Drop for Unruly {
     fn drop(&mut self) {
+        if self.number == ALWAYS {
+            ALWAYS_DROPPED.fetch_add(1, Ordering::Relaxed);
+            panic!("a destructor that always panics");
+        }
         if PANICS.load(Ordering::Relaxed) {
             DROPPED.fetch_add(1, Ordering::Relaxed);
             panic!("the destructor of number {}", self.number);
@@ -73,4 +86,40 @@ fn sem_g618_notifications_whose_destructors_panic_are_all_dropped_with_their_ser
     }));
     drop(ended);
     assert_eq!(DROPPED.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn sem_g618_operations_whose_destructors_panic_are_all_refused_at_the_end_of_their_node() {
+    let dispatcher = Dispatcher::new(1);
+    dispatcher.on_exception(|_| {
+        HEARD.fetch_add(1, Ordering::Relaxed);
+    });
+    let node = Node::builder("unruly").register::<Taker>();
+    let node = node.start(&dispatcher).unwrap();
+    let holding = async {
+        let debug: DebugClient = node.client("/sys/debug").unwrap();
+        let mut held = Vec::new();
+        for path in ["/first", "/second"] {
+            let create = Create::<Taker>::of().at(path);
+            let taker = node.create(create).await.unwrap();
+            let path = path.to_owned();
+            debug.suspend(DebuggedService { path }).await.unwrap();
+            for _ in 0..2 {
+                held.push(taker.take(Unruly { number: ALWAYS }).into_future());
+            }
+        }
+        held
+    };
+    let held = wait_blocking(holding).unwrap();
+    drop(node);
+    assert_eq!(ALWAYS_DROPPED.load(Ordering::Relaxed), 4);
+    assert_eq!(
+        HEARD.load(Ordering::Relaxed),
+        2,
+        "the first of each service"
+    );
+    for answer in held {
+        let fault = wait_blocking(answer).unwrap().unwrap_err();
+        assert_eq!(fault.code(), FaultCode::Gone);
+    }
 }
