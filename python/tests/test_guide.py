@@ -56,7 +56,8 @@ def run(lines, place):
             server = subprocess.Popen(words[:-1], cwd=place, env=env, stdout=subprocess.DEVNULL)
             servers.callback(server.wait, 60)
             servers.callback(server.terminate)
-            answers(words[words.index("--listen") + 1], server)
+            if "--listen" in words:
+                answers(words[words.index("--listen") + 1], server)
     return said
 
 
@@ -85,16 +86,32 @@ def test_a_script_for_mpi4py_is_run_as_the_guide_says(tmp_path):
     assert together.count("4 ranks") == 4
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def test_a_service_is_suspended_as_the_guide_says(tmp_path):
+    (block,) = (block for block in blocks("services.md", "sh") if "suspend" in block)
+    address = f"127.0.0.1:{free_port()}"
+    # The node of the guide is the one that is served when nothing is said.
+    calls = re.sub(r"motet call \S+ ?(?=[a-z])\S*", rf"\g<0> --url http://{address}", block)
+    said = run([f"motet serve --listen {address} &", *calls.splitlines()], tmp_path)
+    suspended, held, stepped, resumed = (text.strip() for text in said)
+    assert suspended == "null"
+    assert '"/drive"' in held
+    # The call may not have come yet.
+    assert int(stepped) + int(resumed) <= 1, said
+
+
 def test_a_node_with_keys_is_run_as_the_guide_says(tmp_path):
     manifests = [block for block in blocks("services.md", "toml") if "[[service]]" in block]
     # The other one says all that a manifest may.
     (manifest,) = (block for block in manifests if "drive.json" not in block)
     (tmp_path / "house.toml").write_text(manifest)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    lines = "".join(blocks("services.md", "sh"))
+    lines = "".join(block for block in blocks("services.md", "sh") if "suspend" not in block)
     # The only names that are of no machine here, and a port that may be taken.
-    lines = lines.replace("robot.example", "localhost").replace("50000", str(port))
+    lines = lines.replace("robot.example", "localhost").replace("50000", str(free_port()))
     said = run(lines.splitlines(), tmp_path)
     states = [text for text in said if '"commands"' in text]
     assert len(states) == 2, said
