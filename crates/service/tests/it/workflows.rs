@@ -376,7 +376,8 @@ fn sem_g614_a_run_waits_for_room_to_look_how_it_stands() {
             let state = ended(&node, &job.path).await;
             assert_eq!(state.status, JobStatus::Done, "{:?}", state.fault);
             // As does one that is resumed.
-            let job = flows.resume("one".into()).await.unwrap();
+            let again = flows.resume("one".into()).wait_for_room();
+            let job = again.await.unwrap();
             let state = ended(&node, &job.path).await;
             assert_eq!(state.status, JobStatus::Done, "{:?}", state.fault);
         };
