@@ -155,6 +155,7 @@ impl<S: Service> Served<S> {
             work.independent = Some(independent.map_err(no_queue)?);
             work.timers = self.beats();
         }
+        let begins = Arc::clone(slot);
         let interleave = Interleave::new()
             .exclusive(Receive::persistent(&slot.exclusive, move |()| one.batch()))
             .exclusive(Receive::persistent_async(
@@ -171,7 +172,7 @@ impl<S: Service> Served<S> {
             .teardown(Receive::once_async(&slot.teardown, move |item| {
                 three.teardown(item)
             }))
-            .activate(&queue);
+            .activate_then(&queue, move || begins.go_on());
         let interleave = match interleave {
             Ok(interleave) => interleave,
             Err(why) => {
@@ -184,8 +185,6 @@ impl<S: Service> Served<S> {
         if !slot.common.shared.deadlines.clock().is_virtual() {
             slot.direct.serve(at_once::of(&self.cell, interleave));
         }
-        // It is carried out when all members are registered.
-        slot.post_own(OwnStep::GoOn);
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 //! - `readers.rs`: how many run together; `outlet.rs`, `parent.rs`: a member asks its group.
 
 mod async_holder;
+mod combine_error;
 mod entered;
 mod exclusion;
 mod group;
@@ -21,6 +22,7 @@ mod state;
 mod state_cell;
 mod stateful;
 
+pub use combine_error::CombineError;
 pub use entered::{EnteredInterleave, SentInterleave};
 pub use state::Fairness;
 pub use state_cell::{Exclusive, SharedState};
@@ -101,15 +103,6 @@ pub struct Interleave {
 #[derive(Clone)]
 pub struct ActiveInterleave(Arc<Shared>);
 
-/// Why an interleave could not be combined into one at work. It is handed back.
-#[non_exhaustive]
-pub enum CombineError {
-    /// A teardown item has come there: nothing will run any more.
-    TornDown(Interleave),
-    /// The queue takes no task.
-    Queue(Interleave, QueueError),
-}
-
 /// An arbiter that is going to belong to a group.
 struct Member {
     kind: Kind,
@@ -172,6 +165,36 @@ impl Interleave {
     /// [`QueueError`] when the queue is full or stopped.
     #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<ActiveInterleave, QueueError> {
+        self.activate_then(queue, || {})
+    }
+
+    /// As [`Interleave::activate`], and calls `registered` when all members are registered, before
+    /// a handler begins: what it posts to several of them is taken in that order.
+    ///
+    /// ```
+    /// use motet_dispatch::Inline;
+    /// use motet_ports::{Interleave, Port, Receive};
+    ///
+    /// let (one, two, said) = (Port::new(), Port::new(), Port::new());
+    /// let (first, second, says) = (said.clone(), said.clone(), (one.clone(), two.clone()));
+    /// Interleave::new()
+    ///     .exclusive(Receive::persistent(&one, move |n: u32| first.post(n).unwrap()))
+    ///     .exclusive(Receive::persistent(&two, move |n: u32| second.post(n).unwrap()))
+    ///     .activate_then(&Inline::new("here"), move || {
+    ///         (1..4).for_each(|n| if n == 2 { &says.0 } else { &says.1 }.post(n).unwrap());
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(said.items(), [1, 2, 3]);
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Interleave::activate`].
+    #[track_caller]
+    pub fn activate_then(
+        self,
+        queue: &impl Enqueue,
+        registered: impl FnOnce() + Send + 'static,
+    ) -> Result<ActiveInterleave, QueueError> {
         let shared = Shared::new(self.fairness);
         let members = attach(self.members, &shared, queue);
         queue.reserve()?;
@@ -180,6 +203,7 @@ impl Interleave {
         queue.admit_kept(registration(move || {
             let begin = begin;
             register(members);
+            registered();
             drop(begin);
         }));
         Ok(ActiveInterleave(shared))
@@ -290,15 +314,6 @@ impl ActiveInterleave {
     }
 }
 
-impl CombineError {
-    /// The interleave that was not combined.
-    pub fn into_interleave(self) -> Interleave {
-        match self {
-            CombineError::TornDown(other) | CombineError::Queue(other, _) => other,
-        }
-    }
-}
-
 /// Releases the exclusion when the members are registered, or never will be.
 struct Begin(Arc<Shared>);
 
@@ -378,27 +393,3 @@ impl fmt::Debug for ActiveInterleave {
             .finish()
     }
 }
-
-impl fmt::Debug for CombineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CombineError::TornDown(_) => f.debug_tuple("TornDown").finish_non_exhaustive(),
-            CombineError::Queue(_, reason) => {
-                f.debug_tuple("Queue").field(reason).finish_non_exhaustive()
-            }
-        }
-    }
-}
-
-impl fmt::Display for CombineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CombineError::TornDown(_) => f.write_str(
-                "interleave not combined: the one at work has been torn down; activate it on its own",
-            ),
-            CombineError::Queue(_, reason) => write!(f, "interleave not combined: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for CombineError {}

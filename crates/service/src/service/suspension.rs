@@ -4,16 +4,17 @@
 //!
 //! ```text
 //!   post ──► serves, and is not suspended? ── yes ──► ports
-//!                          └─ no ─► line ── step, or `OwnStep::GoOn` ──► ports
+//!                          └─ no ─► line ── it serves; step; `OwnStep::GoOn` ──► ports
 //! ```
 //!
 //! What was posted before it was suspended is in its port already and is carried out. What is still
 //! in the line waits: that of a service which starts, or has just been resumed. What ends the
 //! service, and what its node has it do, does not wait.
 //!
-//! The line is emptied in the exclusive group, once the service serves and when it is resumed.
-//! Nothing else of the service runs then, so no more comes to the line than there is room for. What
-//! is independent runs beside it, and is not held then.
+//! The line is emptied where nobody else has the interleave: when all ports are registered, and in
+//! the exclusive group when the service is resumed. Nothing else of the service runs then, so no
+//! more comes to the line than there is room for. What is independent runs beside it, and is not
+//! held then.
 
 use super::slot::{OperationItem, OwnStep, ServiceSlot};
 use crate::{Contract, Fault, FaultCode, Group};
@@ -180,8 +181,8 @@ impl<C: Contract> ServiceSlot<C> {
     }
 
     /// Lets all that is held go on, if it is not suspended. The interleave has all ports of the
-    /// service, so the order of what is posted stays across them. The caller is in the exclusive
-    /// group.
+    /// service, so the order of what is posted stays across them. The caller has the interleave
+    /// alone.
     pub(crate) fn go_on(&self) {
         self.held.line.lock().serves = true;
         loop {
