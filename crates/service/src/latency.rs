@@ -14,8 +14,8 @@ use std::time::Duration;
 pub struct OperationLatency {
     /// The operation; `get`, `replace` and `patch` too. Empty: all of them.
     pub operation: String,
-    /// Calls. Of those that workers carry out where they are called one in 16 is measured, and
-    /// counts for 16.
+    /// Calls. Of those that workers carry out where they are called one in 32 is measured, and
+    /// counts for 32.
     pub count: u64,
     /// Microseconds of all of them.
     pub total_us: f64,
@@ -38,7 +38,7 @@ const COUNTS: usize = 280;
 
 /// Of calls that are carried out at once one in so many is measured: to read the clock takes as
 /// long as they do.
-pub(crate) const ONE_IN: u64 = 16;
+pub(crate) const ONE_IN: u64 = 32;
 
 /// Whether the call is measured before which there were so many. The numbers are mixed (D. E.
 /// Knuth, The Art of Computer Programming 3, section 6.4). So operations which are called in turn
@@ -154,12 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn one_call_in_sixteen_is_measured_also_of_those_at_equal_distances() {
-        let measured = (0..160_000).filter(|&before| is_measured(before)).count();
+    fn one_call_in_thirty_two_is_measured_also_of_those_at_equal_distances() {
+        let measured = (0..320_000).filter(|&before| is_measured(before)).count();
         assert!(measured.abs_diff(10_000) < 300, "{measured}");
         for step in 1..=64 {
             for first in 0..step {
-                let mut calls = (0..200).map(|turn| first + step * turn);
+                let mut calls = (0..400).map(|turn| first + step * turn);
                 assert!(calls.any(is_measured), "{first}, each {step}");
             }
         }
