@@ -8,7 +8,7 @@ use crate::context::CallContext;
 use crate::latency::ONE_IN;
 use crate::service::{AtOnce, ContractOf, Figures, GotState, NotRun, ServesAtOnce};
 use crate::service::{ServiceSlot, SlotOf};
-use crate::{Contract, Cx, Service};
+use crate::{Contract, Cx, Group, Service};
 use motet_ports::ActiveInterleave;
 use std::sync::Arc;
 
@@ -39,30 +39,22 @@ impl<S: Service> ServesAtOnce<ContractOf<S>> for ServiceCell<S> {
     }
 
     #[inline]
-    fn change(
+    fn run(
         &self,
         slot: &SlotOf<S>,
+        group: Group,
         cx: &Cx,
         request: <ContractOf<S> as Contract>::Request,
         outcome: &mut Option<<ContractOf<S> as Contract>::Outcome>,
     ) -> Result<(), NotRun> {
-        let telling = self.change_now(slot, cx, request, None, outcome)?;
-        tell_at_once(slot, telling);
-        Ok(())
-    }
-
-    #[inline]
-    fn query(
-        &self,
-        slot: &SlotOf<S>,
-        cx: &Cx,
-        request: <ContractOf<S> as Contract>::Request,
-        outcome: &mut Option<<ContractOf<S> as Contract>::Outcome>,
-    ) -> Result<(), NotRun> {
+        if group == Group::Exclusive {
+            let telling = self.change_now(slot, cx, request, None, outcome)?;
+            tell_at_once(slot, telling);
+            return Ok(());
+        }
         let common = &*slot.common;
-        common
-            .has_version(cx.envelope.if_version())
-            .map_err(NotRun::Fault)?;
+        let fits = common.has_version(cx.envelope.if_version());
+        fits.map_err(NotRun::Fault)?;
         let Some(service) = self.shared() else {
             return Err(NotRun::Fault(common.absence()));
         };

@@ -48,20 +48,12 @@ pub(crate) trait ServesAtOnce<C: Contract>: Any + Send + Sync {
     /// Get.
     fn get(&self, slot: &ServiceSlot<C>) -> GotState<C>;
 
-    /// Runs the handler of an exclusive operation whose method is not async, leaves its outcome in
-    /// the last argument, and tells subscribers.
-    fn change(
+    /// Runs the handler of an operation of this group whose method is not async, and leaves its
+    /// outcome in the last argument. Subscribers are told if it is exclusive.
+    fn run(
         &self,
         slot: &ServiceSlot<C>,
-        cx: &Cx,
-        request: C::Request,
-        outcome: &mut Option<C::Outcome>,
-    ) -> Result<(), NotRun>;
-
-    /// Runs that of a concurrent one.
-    fn query(
-        &self,
-        slot: &ServiceSlot<C>,
+        group: Group,
         cx: &Cx,
         request: C::Request,
         outcome: &mut Option<C::Outcome>,

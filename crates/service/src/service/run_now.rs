@@ -69,10 +69,8 @@ pub(super) fn run_now<C: Contract>(
         cx.envelope = RequestEnvelope::new(options, context, clock, None);
         cx.context.inherited = cx.envelope.inherited();
     }
-    let result = match group {
-        Group::Exclusive => at_once.service.change(slot, &cx, request, outcome),
-        _ => at_once.service.query(slot, &cx, request, outcome),
-    };
+    let service = &at_once.service;
+    let result = service.run(slot, group, &cx, request, outcome);
     // Of a call that is refused nothing is learnt.
     let has_run = outcome.is_some() || matches!(result, Err(NotRun::Panic(_)));
     let result = result.map_err(|failed| failed.fault(common, is_one_way));

@@ -2,7 +2,7 @@
 
 use crate::{Fault, Store};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A store in a folder: a file of JSON for each service, to be read and written by hand while the
@@ -41,7 +41,7 @@ impl Store for Folder {
         let file = self.file(path);
         match fs::read(&file) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&file, "read", &error)),
         }
     }
@@ -55,8 +55,21 @@ impl Store for Folder {
                 .map_err(|error| failed(&file, "written", &error))?;
         }
         // The new names are in the folder, which is a file too.
-        let folder = File::open(&self.0).and_then(|folder| folder.sync_all());
-        folder.map_err(|error| failed(&self.0, "written", &error))
+        sync_folder(&self.0).map_err(|error| failed(&self.0, "written", &error))
+    }
+}
+
+/// Waits until the names in a folder are on the disk.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some file systems sync files alone.
+        Err(why) if matches!(why.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        synced => synced,
     }
 }
 

@@ -1,5 +1,6 @@
 //! A store in one file, by redb.
 
+use super::folder::sync_folder;
 use crate::{Fault, Store};
 use motet_dispatch::Exception;
 use motet_sync::Mutex;
@@ -185,20 +186,6 @@ fn named(draft: &Path, place: &Path, linked: io::Result<()>) -> io::Result<()> {
     match named {
         Err(why) if why.kind() == ErrorKind::AlreadyExists => Ok(()),
         named => named,
-    }
-}
-
-/// Waits until the names in a folder are on the disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(not(unix)) {
-        return Ok(());
-    }
-    match File::open(folder).and_then(|folder| folder.sync_all()) {
-        // Some file systems sync files alone.
-        Err(why) if matches!(why.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
-            Ok(())
-        }
-        synced => synced,
     }
 }
 
